@@ -119,20 +119,20 @@ def understood() -> Iterator[None]:
 
     What a test gives to a store itself is made up, and not held against anything.
     """
-    from nbckpt.session.branch_position import Standing
+    from nbckpt.session.pending_writes import PendingWrites
     from nbckpt.storage import lines
     from nbckpt.storage.shapes import wrong_member
 
-    append = Standing.append
+    append = PendingWrites.append
 
-    def checked(self: Standing, records: list[dict[str, Any]], **options: Any) -> Any:
+    def checked(self: PendingWrites, records: list[dict[str, Any]], **options: Any) -> Any:
         for record in records:
             wrong = wrong_member(json.loads(lines.encode(record) + "}"))
             assert wrong is None, f"{wrong!r} of {record} is not what its readers expect"
         return append(self, records, **options)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Standing, "append", checked)
+        patch.setattr(PendingWrites, "append", checked)
         yield
 
 

@@ -44,4 +44,4 @@ def resumed(shell: Any) -> dict[str, Any]:
 
 def refusals() -> dict[str, str]:
     """The variables that cannot be kept, and why."""
-    return {r.variable: r.reason for r in current_session.session().capturer.refusals()}
+    return {r.variable: r.reason for r in current_session.session().workspace.capturer.refusals()}

@@ -66,9 +66,9 @@ def ask(session: Session, step: str, rng: random.Random) -> None:
         blob = session.store.put_blob([b"asked", rng.randbytes(rng.choice([100, 20_000]))])
         asked = ONE._replace(
             id=secrets.token_hex(10), step=step, blob=blob, session=session.id, state="done",
-            created_at=time.time(), position=session.position,
+            created_at=time.time(), position=session.position.id,
         )  # fmt: skip
-        session.append([recording_record(asked)])
+        session.writes.append([recording_record(asked)])
 
 
 def names(namespace: dict[str, object]) -> set[str]:

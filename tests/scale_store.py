@@ -11,8 +11,9 @@ from pathlib import Path
 from nbckpt.codecs.encode import encode
 from nbckpt.codecs.pickler import Scope
 from nbckpt.digests import digest_of
-from nbckpt.model import Cell, Checkpoint, Key, Variable, checkpoint_record
+from nbckpt.model import Cell, Checkpoint, Key, Variable
 from nbckpt.storage.store import Store
+from nbckpt.timeline.checkpoint_records import checkpoint_record
 from nbckpt.timeline.records import head_record, session_record
 from nbckpt.timeline.timeline import Timeline
 

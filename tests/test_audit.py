@@ -58,8 +58,8 @@ def cell(session: Session) -> Cell:
     def run(source: str) -> Any:
         tree = ast.parse(source)
         exec(compile(tree, "<cell>", "exec"), session.namespace)
-        session.ran(tree)
-        session.running = ast.parse("")  # the cell that asks for the checkpoint
+        session.workspace.ran(tree)
+        session.workspace.running = ast.parse("")  # the cell that asks for the checkpoint
         return session.checkpoint("cell")
 
     return run
@@ -134,15 +134,15 @@ def test_a_wrong_rule_is_found_named_and_repaired_at_once(
     breaks(monkeypatch)
 
     cell(change)
-    found = thorough.audit.found
+    found = thorough.workspace.audit.found
     name = path.partition("[")[0]
 
     assert [(one.name, one.path) for one in found] == [(name, path)]
     assert SAID[rule] in found[0].rule
     assert kept(thorough, name) == thorough.namespace[name]
-    assert f"{name!r} was changed" in thorough.writing.news[0]
-    assert "nbckpt did not see it" in thorough.writing.news[0]
-    assert "kept now" in thorough.writing.news[0]
+    assert f"{name!r} was changed" in thorough.writes.news[0]
+    assert "nbckpt did not see it" in thorough.writes.news[0]
+    assert "kept now" in thorough.writes.news[0]
 
 
 @pytest.mark.changes_unseen
@@ -158,12 +158,12 @@ def test_a_sample_finds_it_within_some_cells(
     breaks(monkeypatch)
     cell(change)
     n = 0
-    while not session.audit.found and (n := n + 1) < 200:
+    while not session.workspace.audit.found and (n := n + 1) < 200:
         cell("text")
 
-    assert {one.name for one in session.audit.found} == {name}
+    assert {one.name for one in session.workspace.audit.found} == {name}
     assert kept(session, name) == session.namespace[name]
-    assert sum(f"{name!r} was changed" in line for line in session.writing.news) == 1
+    assert sum(f"{name!r} was changed" in line for line in session.writes.news) == 1
     told = health.health_of(session, session.settings)
     assert told["stale"]["count"] == 1
     assert told["stale"]["last"]["event"] == "stale"
@@ -181,7 +181,7 @@ def test_where_the_setting_says_so_it_is_an_error_and_as_if_nobody_had_looked(
     with pytest.raises(StaleCaptureError, match=r"'d' was changed at d\['rows'\]\[1\]"):
         cell("d['rows'].append(2)")
 
-    assert session.position == made.id
+    assert session.position.id == made.id
     monkeypatch.undo()
     assert cell("pass").changed.keys() == {"d"}
 
@@ -198,7 +198,7 @@ def test_memory_that_counts_as_unwritten_is_read(
 
     cell("big[5] = 7")
 
-    [found] = thorough.audit.found
+    [found] = thorough.workspace.audit.found
     assert found.path == "big[5]"
     assert found.rule.startswith("its memory counted as not written to")
     assert kept(thorough, "big")[5] == 7
@@ -216,10 +216,10 @@ def test_a_sample_reads_a_piece_of_a_large_array(
     monkeypatch.setattr("nbckpt.runtime.dirty_pages.watches.Watches._tell", lambda *_: None)
     cell("big += 7")
     n = 0
-    while not session.audit.found and (n := n + 1) < 200:
+    while not session.workspace.audit.found and (n := n + 1) < 200:
         cell("pass")
 
-    assert {one.name for one in session.audit.found} == {"big"}
+    assert {one.name for one in session.workspace.audit.found} == {"big"}
     assert kept(session, "big").sum() == 7_000_001
 
 
@@ -232,8 +232,8 @@ def test_objects_that_no_look_found_to_be_shared_are_named(
 
     cell("b.append(a)")
 
-    assert {one.name for one in thorough.audit.found} == {"a", "b"}
-    assert thorough.capturer.manifest()["a"].group == ("a", "b")
+    assert {one.name for one in thorough.workspace.audit.found} == {"a", "b"}
+    assert thorough.workspace.capturer.manifest()["a"].group == ("a", "b")
 
 
 @pytest.mark.changes_unseen
@@ -245,7 +245,7 @@ def test_a_random_generator_that_seemed_to_stand_still_is_found(
 
     cell("x = random.random()")
 
-    assert [one.name for one in thorough.audit.found] == ["random.state"]
+    assert [one.name for one in thorough.workspace.audit.found] == ["random.state"]
     assert kept(thorough, "x") == thorough.namespace["x"]
     drawn = random.random()
     monkeypatch.undo()
@@ -263,33 +263,34 @@ def test_nothing_is_found_where_the_rules_are_right(thorough: Session, cell: Cel
     ):  # fmt: skip
         cell(change)
 
-    assert thorough.audit.found == []
-    assert thorough.audit.looked_at > 200
+    assert thorough.workspace.audit.found == []
+    assert thorough.workspace.audit.search.looked_at > 200
 
 
 def test_samples_look_at_every_kind_of_value_and_leave_the_users_numbers(
     session: Session, cell: Cell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: set[str] = set()
-    before = session.audit._sampler.drawn
+    before = session.workspace.audit.search.sampler.drawn
 
     def noted(touched: Any) -> Any:
         found = before(touched)
         drawn.update(found or ())
         return found
 
-    monkeypatch.setattr(session.audit._sampler, "drawn", noted)
+    monkeypatch.setattr(session.workspace.audit.search.sampler, "drawn", noted)
     monkeypatch.setattr("nbckpt.session.audit_sampling.BUDGET_S", 1.0)
     cell(ALL_KINDS)
     state = random.getstate(), np.random.get_state(legacy=False)["state"]["pos"]
     for _ in range(400):
         cell("pass")
 
-    assert drawn == set(session.capturer.manifest()) - {"random.state", "numpy.random.state"} - {
-        n for n in session.capturer.manifest() if n.endswith(".state")
-    }
+    assert drawn == set(session.workspace.capturer.manifest()) - {
+        "random.state",
+        "numpy.random.state",
+    } - {n for n in session.workspace.capturer.manifest() if n.endswith(".state")}
     assert (random.getstate(), np.random.get_state(legacy=False)["state"]["pos"]) == state
-    assert session.audit.found == []
+    assert session.workspace.audit.found == []
 
 
 def test_a_module_that_was_taken_out_is_not_imported_to_be_looked_at(
@@ -303,7 +304,7 @@ def test_a_module_that_was_taken_out_is_not_imported_to_be_looked_at(
     cell("pass")
 
     assert "taken_out" not in sys.modules
-    assert thorough.audit.found == []
+    assert thorough.workspace.audit.found == []
 
 
 def test_a_value_that_takes_long_is_not_sampled(session: Session, cell: Cell) -> None:
@@ -311,25 +312,25 @@ def test_a_value_that_takes_long_is_not_sampled(session: Session, cell: Cell) ->
     for _ in range(20):
         cell("pass")
 
-    assert session.audit.looked_at == 0
+    assert session.workspace.audit.search.looked_at == 0
 
 
 def test_a_value_that_took_long_once_is_sampled_again_some_time(
     session: Session, cell: Cell
 ) -> None:
     cell("only = [1]")
-    sampler = session.audit._sampler
+    sampler = session.workspace.audit.search.sampler
     for _ in range(2):
         sampler.took(("only",), 0.01)
     for _ in range(100):
         cell("pass")
 
-    assert session.audit.looked_at > 0
+    assert session.workspace.audit.search.looked_at > 0
 
 
 def test_a_value_that_takes_long_each_time_is_sampled_seldom(session: Session, cell: Cell) -> None:
     cell("only = [1]")
-    sampler, took_s = session.audit._sampler, 0.0
+    sampler, took_s = session.workspace.audit.search.sampler, 0.0
     for _ in range(1000):
         if sampler.drawn(None) is not None:
             sampler.took(("only",), 0.01)
@@ -386,7 +387,7 @@ def test_other_bytes_that_mean_the_same_are_not_told(thorough: Session, cell: Ce
     for _ in range(5):
         cell("pass")
 
-    assert thorough.audit.found == []
+    assert thorough.workspace.audit.found == []
 
 
 @pytest.mark.changes_unseen
@@ -397,7 +398,7 @@ def test_what_can_no_longer_be_kept_is_told_and_breaks_nothing(
 
     cell("n = 1")
 
-    assert [one.name for one in thorough.audit.found] == ["failing"]
+    assert [one.name for one in thorough.workspace.audit.found] == ["failing"]
     assert kept(thorough, "n") == 1
 
 
@@ -410,7 +411,7 @@ def test_a_defect_of_the_audit_breaks_no_checkpoint(
     cell("n = 1")
 
     assert kept(thorough, "n") == 1
-    assert "a defect in nbckpt" in thorough.writing.news[0]
+    assert "a defect in nbckpt" in thorough.writes.news[0]
 
 
 @pytest.mark.changes_unseen
@@ -446,7 +447,7 @@ def test_a_cell_that_no_checkpoint_follows_is_sampled_too(
     monkeypatch.setattr("nbckpt.jupyter.idling.GLANCE_S", 0)  # nothing else looks
     code_touches_nothing(monkeypatch)
     shell.run_cell("d['rows'].append(2)", store_history=True)
-    audit, n = current().audit, 0
+    audit, n = current().workspace.audit, 0
     while not audit.found and (n := n + 1) < 100:
         shell.run_cell("pass", store_history=True)
     monkeypatch.undo()
@@ -490,6 +491,6 @@ def test_what_a_function_registered_for_events_changes_is_kept(shell: Any) -> No
     shell.run_cell(f"xs = []\ndef tick(info): xs.append(1)\n{register}", store_history=True)
     shell.run_cell("one = 1", store_history=True)
 
-    assert current().audit.found == []
+    assert current().workspace.audit.found == []
     assert kept(current(), "xs") == [1]
     shell.run_cell("get_ipython().events.unregister('pre_run_cell', tick)")

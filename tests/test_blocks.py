@@ -13,6 +13,7 @@ import pytest
 import nbckpt
 from nbckpt.errors import UsageError
 from nbckpt.steps import current_session
+from nbckpt.steps.step_state import StepState
 from nbckpt.storage.store import Store
 from tests.notebooks import restart
 from tests.running import environment, noted
@@ -336,7 +337,7 @@ def test_a_loop_that_raised_begins_anew_when_something_else_that_it_reads_was_ch
     assert again.success
     assert shell.user_ns["total"] == "abc"
     assert shell.user_ns["tried"] == ["a", "b", "c"]
-    assert current_session.session().steps["loop"].why == (
+    assert current_session.session().state(StepState).latest["loop"].why == (
         "the last run of 'loop' did not end well",
     )
 

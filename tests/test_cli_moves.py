@@ -155,7 +155,7 @@ def test_a_notebook_resumes_on_the_branch_that_was_chosen(nbckpt: Nbckpt, folder
     assert "is the one that notebook 'train' resumes on, at 'load'" in told
     store = Store.open(folder / ".nbckpt")
     session = Session(store, {}, notebook="train")
-    assert session.branch == "try-2"
+    assert session.position.branch == "try-2"
     store.close()
 
 

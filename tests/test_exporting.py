@@ -51,7 +51,7 @@ def kept(session: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> S
     space["words"] = ["a", {"b": (1, None)}]
     space["numbers"][0] = 5.0  # type: ignore[index]
     del space["gone"]
-    session.tracker.touched(["numbers", "view", "gone"])
+    session.workspace.tracker.touched(["numbers", "view", "gone"])
     session.checkpoint("train", note="the good one", tags=["best"])
     space["late"] = 1
     session.checkpoint("late")
@@ -199,7 +199,7 @@ def test_whatever_a_notebook_is_called_it_stands_where_the_export_does(
     other = Session(store, {"__name__": "__main__"}, notebook="another")
     other.resume()
 
-    assert (other.branch, other.namespace["more"]) == ("main", 2)
+    assert (other.position.branch, other.namespace["more"]) == ("main", 2)
     store.close()
 
 
@@ -315,7 +315,7 @@ def test_calls_of_its_step_go_with_it(session: Session, tmp_path: Path) -> None:
         "status": 200, "headers": [], "blob": blob, "sizes": [10], "streamed": False,
         "duration_s": 0.1,
     }  # fmt: skip
-    session.append([call]).result()
+    session.writes.append([call]).result()
     session.checkpoint("ask")
     session.wait()
     session.refresh()

@@ -19,12 +19,13 @@ from nbckpt.errors import (
     NbckptError,
     UsageError,
 )
-from nbckpt.llm import scope
 from nbckpt.model import Cell
 from nbckpt.session.branching import branch_off
 from nbckpt.session.session import Session
-from nbckpt.steps.step import Request, Step
+from nbckpt.steps.step import Step
+from nbckpt.steps.step_request import Request
 from nbckpt.storage.store import Store
+from nbckpt.timeline.following import next_names
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def sizes(folder: Path) -> int:
 
 
 def next_of(session: Session, ref: str) -> tuple[str, ...]:
-    return session.timeline.next_names(session.get(ref).id)
+    return next_names(session.timeline, session.get(ref).id)
 
 
 # -- fork -----------------------------------------------------------------------------------------
@@ -62,7 +63,7 @@ def test_a_fork_is_a_new_branch_and_the_old_one_stays(line: Session) -> None:
     moved = line.fork("one", "try")
 
     assert moved.checkpoint.name == "one"
-    assert line.branch == "try"
+    assert line.position.branch == "try"
     assert line.namespace["x"] == [1]
     assert line.timeline.branches == {"main": old, "try": moved.checkpoint.id}
 
@@ -98,7 +99,7 @@ def test_a_dash_goes_back_to_where_the_session_was_and_to_its_branch(
 
     assert moved.checkpoint.id == head
     assert line.namespace["x"] == "here"
-    assert line.branch == "main"
+    assert line.position.branch == "main"
     assert line.timeline.branches["main"] == head
 
 
@@ -106,11 +107,11 @@ def test_a_name_is_made_of_the_branchs_own(line: Session) -> None:
     line.namespace["y"] = 1
     line.checkpoint("main-3")
     line.fork("one")
-    first = line.branch
+    first = line.position.branch
 
     line.fork("one")
 
-    assert (first, line.branch) == ("main-2", "main-4")
+    assert (first, line.position.branch) == ("main-2", "main-4")
 
 
 @pytest.mark.parametrize(
@@ -136,7 +137,7 @@ def test_a_name_that_cannot_be_had_is_refused_before_anything_happens(
 
     assert told in str(caught.value)
     assert line.namespace["x"] == "unsaved"
-    assert (line.branch, len(line.timeline.checkpoints)) == ("main", count)
+    assert (line.position.branch, len(line.timeline.checkpoints)) == ("main", count)
 
 
 def test_values_and_expressions_make_one_checkpoint_after_the_forked_one(line: Session) -> None:
@@ -185,7 +186,7 @@ def test_an_expression_that_fails_changes_nothing(
     line.namespace["y"] = line.namespace["x"]
     line.checkpoint("four")
     generator, names = line.namespace["g"], list(line.namespace)
-    where = (line.branch, line.position, line.before, line.timeline.branches)
+    where = (line.position.branch, line.position.id, line.position.before, line.timeline.branches)
 
     with pytest.raises(UsageError) as caught:
         line.fork("four", "try", expressions=expressions)
@@ -195,7 +196,12 @@ def test_an_expression_that_fails_changes_nothing(
     assert (line.namespace["x"], line.namespace["k"]) == ([1, 2, 3], 1)
     assert line.namespace["y"] is line.namespace["x"]
     assert line.namespace["g"] is generator
-    assert (line.branch, line.position, line.before, line.timeline.branches) == where
+    assert (
+        line.position.branch,
+        line.position.id,
+        line.position.before,
+        line.timeline.branches,
+    ) == where
     assert line.checkpoint("five").changed == {}
 
 
@@ -225,7 +231,7 @@ def test_interrupting_an_expression_changes_nothing(line: Session) -> None:
         line.fork("one", "try", {"stop": interrupted}, {"k": "stop()"})
 
     assert {n: v for n, v in line.namespace.items() if n != "__builtins__"} == before
-    assert line.branch == "main"
+    assert line.position.branch == "main"
 
 
 @pytest.mark.parametrize("name", ["1a", "for", "a-b", "_", "__name__", "exit"])
@@ -245,7 +251,7 @@ def test_a_given_object_that_cannot_be_kept_is_not_made_again_by_an_older_statem
     source = "import sqlite3\nconn = sqlite3.connect('file:/nowhere/x.db?mode=ro', uri=True)"
     tree = ast.parse("conn = open_it()")
     session.namespace["x"] = 1
-    session.ran(tree)
+    session.workspace.ran(tree)
     session.checkpoint("one")
 
     moved = session.fork("one", values={"conn": (n for n in [source])})
@@ -289,7 +295,7 @@ def run_loop(session: Session, stop: int) -> list[int]:
         exec(compile(code, "<cell>", "exec"), space)
         step.finish()
     except ValueError:
-        scope.leave(step._calls)  # a process that dies leaves nothing behind in this one
+        step.left()  # a process that dies leaves nothing behind in this one
     return ran
 
 
@@ -318,9 +324,9 @@ def test_a_branch_made_where_the_session_stands_changes_no_value(line: Session) 
 
     name = branch_off(line)
 
-    assert line.branch == name == "main-2"
+    assert line.position.branch == name == "main-2"
     assert line.namespace["x"] is unsaved
-    assert line.timeline.branches["main-2"] == line.position
+    assert line.timeline.branches["main-2"] == line.position.id
 
 
 def test_there_is_nothing_to_branch_from_in_a_new_store(session: Session) -> None:
@@ -338,9 +344,9 @@ def test_switching_brings_the_head_of_a_branch_and_counts_after_a_restart(line: 
     later = again(line)
     back = later.resume()
 
-    assert (later.branch, back.checkpoint.name) == ("main", "three")
+    assert (later.position.branch, back.checkpoint.name) == ("main", "three")
     later.switch("try")
-    assert again(later).branch == "try"
+    assert again(later).position.branch == "try"
     assert (later.namespace["k"], later.namespace["x"]) == (2, [1])
 
 
@@ -351,7 +357,7 @@ def test_what_is_on_no_branch_is_named_with_those_that_are_near(line: Session) -
         line.switch("baselin")
     with pytest.raises(BranchNotFoundError, match="no branch 'xyz'; there are 'main', 'baseline'"):
         line.switch("xyz")
-    assert line.branch == "baseline"
+    assert line.position.branch == "baseline"
 
 
 @pytest.mark.parametrize("by", ["name", "id", "tag"])
@@ -363,7 +369,7 @@ def test_a_checkpoint_is_no_branch_to_resume(line: Session, by: str) -> None:
         line.resume(ref)
 
     assert list(line.timeline.branches) == ["main"]
-    assert line.branch == "main"
+    assert line.position.branch == "main"
 
 
 def test_there_is_no_branch_to_switch_to_in_a_new_store(session: Session) -> None:
@@ -377,13 +383,13 @@ def test_an_overtaken_line_can_be_switched_to_and_resumed(line: Session) -> None
     line.checkpoint("other")
 
     line.switch("main.1")
-    there = (line.branch, line.namespace["x"])
+    there = (line.position.branch, line.namespace["x"])
     later = again(line)
     later.resume("main.1")
 
     assert there == ("main.1", [1, 2, 3])
     assert later.namespace["x"] == [1, 2, 3]
-    assert later.branch == "main.1"
+    assert later.position.branch == "main.1"
 
 
 @pytest.mark.parametrize("verb", ["fork", "switch", "rewind"])
@@ -401,7 +407,7 @@ def test_a_new_process_takes_no_branch_by_what_it_holds(line: Session, verb: str
     do[verb]()
 
     assert later.timeline.branches["main"] == head
-    kept = later.get(later.before or "")
+    kept = later.get(later.position.before or "")
     assert (kept.name, kept.parent) == (f"before-{verb}", None)
     assert later.timeline.branch_of(kept.id) == "main.2"
     later.rewind("-")
@@ -420,11 +426,11 @@ def test_resuming_keeps_what_it_would_overwrite(line: Session) -> None:
     line.rewind("-")
 
     assert line.namespace["x"] == "unsaved here"
-    assert line.branch == "try"
+    assert line.position.branch == "try"
 
 
 def test_resuming_in_a_new_process_keeps_only_what_it_would_overwrite(line: Session) -> None:
-    head = line.head
+    head = line.position.head
     harmless = again(line, {"other": 1})
     harmless.resume()
     count = len(harmless.timeline.checkpoints)
@@ -434,7 +440,7 @@ def test_resuming_in_a_new_process_keeps_only_what_it_would_overwrite(line: Sess
 
     assert count == len(line.timeline.checkpoints)
     assert harmless.namespace["other"] == 1
-    assert later.head == head
+    assert later.position.head == head
     assert later.namespace["k"] == 1
     later.rewind("-")
     assert later.namespace["k"] == "mine"
@@ -448,7 +454,7 @@ def test_an_update_at_the_head_goes_on_with_the_branch(line: Session) -> None:
 
     made = line.update("three", {"x": [9], "new": True})
 
-    assert (made.name, made.made_by, line.branch) == ("three", "update", "main")
+    assert (made.name, made.made_by, line.position.branch) == ("three", "update", "main")
     assert made.cell.source == "x = add(x, [9])\nnew = True"
     assert line.namespace["x"] == [1, 2, 3, 9]
     assert line.namespace["new"] is True
@@ -469,17 +475,17 @@ def test_an_update_further_back_is_a_new_branch(line: Session) -> None:
 
 def test_what_follows_an_update_is_what_followed_the_step_it_stands_for(line: Session) -> None:
     as_two = line.update("one", {"k": 5}, as_step="two")
-    next_of_two = line.timeline.next_names(as_two.id)
+    next_of_two = next_names(line.timeline, as_two.id)
     as_one = line.update(line.timeline.ancestry(as_two.id)[1].id, {"k": 6})
 
     assert (as_two.name, next_of_two) == ("two", ("three",))
-    assert (as_one.name, line.timeline.next_names(as_one.id)) == ("one", ("two",))
+    assert (as_one.name, next_names(line.timeline, as_one.id)) == ("one", ("two",))
     assert next_of(line, as_two.id) == ("three",)
 
 
 def test_what_follows_a_fork_is_what_ran_there_once_something_did(line: Session) -> None:
     line.fork("one", "try", {"k": 5})
-    made = line.head
+    made = line.position.head
     assert made is not None
     before = next_of(line, made.id)
     line.namespace["y"] = 1
@@ -511,14 +517,17 @@ def test_an_update_that_cannot_be_made_changes_nothing(
     line: Session, arguments: dict[str, Any], told: str
 ) -> None:
     line.reducers["x"] = operator.add
-    before, where = dict(line.namespace), (line.branch, line.position, line.timeline.branches)
+    before, where = (
+        dict(line.namespace),
+        (line.position.branch, line.position.id, line.timeline.branches),
+    )
 
     with pytest.raises(UsageError, match=told):
         line.update("one", **arguments)
 
     assert line.namespace == before
     assert line.namespace["x"] is before["x"]
-    assert (line.branch, line.position, line.timeline.branches) == where
+    assert (line.position.branch, line.position.id, line.timeline.branches) == where
 
 
 def test_a_reducer_is_read_from_the_notebooks_annotation_even_after_a_restart(
@@ -632,7 +641,7 @@ def test_a_listener_that_fails_is_told_and_harms_nobody(line: Session) -> None:
 
     assert line.namespace["x"] == [1]
     line.wait()
-    assert sorted(line.writing.news) == [
+    assert sorted(line.writes.news) == [
         "a listener failed at 'moved': RuntimeError: moved",
         "a listener failed at 'tag': RuntimeError: tag",
         "a listener failed at 'written': RuntimeError: written",

@@ -35,9 +35,11 @@ from nbckpt.fingerprint import random_state
 from nbckpt.model import Cell
 from nbckpt.session.checkpoint_view import Look
 from nbckpt.session.session import Session
-from nbckpt.steps.step import Request, Step
+from nbckpt.steps.step import Step
+from nbckpt.steps.step_request import Request
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
+from nbckpt.timeline.references import resolve
 from nbckpt.timeline.retention import Retention
 from tests.running import environment
 
@@ -209,7 +211,7 @@ class History(RuleBasedStateMachine):
     def a_cell_runs(self, data: st.DataObject) -> None:
         source = self.cell(data)
         self.execute(source)
-        self.session.ran(ast.parse(source))
+        self.session.workspace.ran(ast.parse(source))
 
     @rule(data=st.data(), name=st.sampled_from(NAMES))
     def a_step_runs_or_is_restored(self, data: st.DataObject, name: str) -> None:
@@ -273,9 +275,9 @@ class History(RuleBasedStateMachine):
         _, new = self.doing(lambda: self.session.fork(target, name))
         self.nothing_else(self.keeps_unsaved(new))
         self.moves_to(target)
-        assert name in (None, self.session.branch)
-        assert self.session.branch not in self.heads
-        self.branch = self.session.branch
+        assert name in (None, self.session.position.branch)
+        assert self.session.position.branch not in self.heads
+        self.branch = self.session.position.branch
         self.heads[self.branch] = target
 
     @precondition(lambda self: self.states)
@@ -295,8 +297,8 @@ class History(RuleBasedStateMachine):
         self.nothing_else(others)
         self.moves_to(target)
         self.live = {n: v for n, v in expected.items() if n != "np" and n[:2] != "__"}
-        assert self.session.branch not in self.heads
-        self.branch = self.session.branch
+        assert self.session.position.branch not in self.heads
+        self.branch = self.session.position.branch
         self.adds(made)
         assert self.session.timeline.checkpoints[made].made_by == "fork"
 
@@ -353,9 +355,9 @@ class History(RuleBasedStateMachine):
         held = self.live.get("xs")
         self.live["xs"] = [*held, n] if isinstance(held, list) else [n]
         self.live["a"] = n
-        assert goes_on or self.session.branch not in self.heads
-        assert not goes_on or self.session.branch == self.branch
-        self.branch = self.session.branch
+        assert goes_on or self.session.position.branch not in self.heads
+        assert not goes_on or self.session.position.branch == self.branch
+        self.branch = self.session.position.branch
         self.adds(last)
         assert made.name == (name or self.session.timeline.checkpoints[target].name)
 
@@ -451,7 +453,7 @@ class History(RuleBasedStateMachine):
         self.session.store.close()
         self.begin()
         assert self.session.timeline.branches == before
-        assert self.session.branch == self.branch
+        assert self.session.position.branch == self.branch
         self.live, self.position, self.before = {}, None, (None, "")
         _, new = self.doing(self.session.resume)
         self.resumed(self.branch, self.heads[self.branch], new)
@@ -470,7 +472,7 @@ class History(RuleBasedStateMachine):
             "session = Session(Store.open(Path(sys.argv[1])), space, notebook='nb', hidden={'np'})\n"
             "session.resume()\n"
             "branches = session.timeline.branches\n"
-            "print(json.dumps([told(space), branches, session.branch]))\n"
+            "print(json.dumps([told(space), branches, session.position.branch]))\n"
         )
         done = subprocess.run(
             [sys.executable, "-c", code, str(self.folder / ".nbckpt")],
@@ -488,10 +490,13 @@ class History(RuleBasedStateMachine):
 
     @invariant()
     def the_session_stands_where_it_should(self) -> None:
-        assert self.session.position == self.position
-        assert self.session.branch == self.branch
+        assert self.session.position.id == self.position
+        assert self.session.position.branch == self.branch
         if self.before[0] is not None:
-            assert (self.session.before, self.session.before_branch) == self.before
+            assert (
+                self.session.position.before,
+                self.session.position.before_branch,
+            ) == self.before
 
     @invariant()
     def the_graph_is_the_same(self) -> None:
@@ -510,7 +515,7 @@ class History(RuleBasedStateMachine):
         assert reachable <= self.states.keys()
         assert self.states.keys() - reachable <= self.loose
         for checkpoint in self.states:
-            assert timeline.resolve(checkpoint, branch=self.branch).id == checkpoint
+            assert resolve(timeline, checkpoint, branch=self.branch).id == checkpoint
 
     @invariant()
     def tags_and_notes_are_the_same(self) -> None:

@@ -13,6 +13,7 @@ import pytest
 from nbckpt.fingerprint.values.walking import Walk
 from nbckpt.model import Checkpoint
 from nbckpt.steps import current_session
+from nbckpt.steps.step_state import StepState
 from tests.notebooks import restart
 
 NOTEBOOK = [
@@ -30,9 +31,11 @@ def run_all(shell: Any, cells: list[str]) -> list[bool]:
     shell.run_cell("%nbckpt auto skip")
     restored = []
     for number, source in enumerate(cells):
-        before = set(current_session.session().steps.values())
+        before = set(current_session.session().state(StepState).latest.values())
         assert shell.run_cell(source, store_history=True, cell_id=f"c{number}").success
-        step = next(s for s in current_session.session().steps.values() if s not in before)
+        step = next(
+            s for s in current_session.session().state(StepState).latest.values() if s not in before
+        )
         restored.append(not step.todo)
     current_session.session().wait()
     return restored
@@ -190,13 +193,13 @@ def test_after_a_cell_that_ran_values_are_looked_at(shell: Any, walks: list[obje
     run_all(shell, cells)
     restart(shell)
     run_all(shell, cells[:1])
-    assert current_session.session().has_only_restored
+    assert current_session.session().workspace.has_only_restored
     walks.clear()
 
     shell.run_cell("a.append(2)", store_history=True, cell_id="new")
     run_all(shell, cells[2:])
 
-    assert not current_session.session().has_only_restored
+    assert not current_session.session().workspace.has_only_restored
     assert walks
     assert shell.user_ns["c"] == [1, 2] * 4
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from nbckpt.errors import StoreError
-from nbckpt.session.pending_writes import Writing
+from nbckpt.session.pending_writes import PendingWrites, Writer
 from nbckpt.storage.store import Store
 from nbckpt.timeline.timeline import Timeline
 from tests.kernels import Kernel, Ran
@@ -209,8 +209,9 @@ def test_a_value_that_the_disk_does_not_take_leaves_a_failed_checkpoint(
     assert is_whole(disk)
 
 
-def test_what_is_told_alike_is_counted() -> None:
-    writing = Writing(Timeline())
+def test_what_is_told_alike_is_counted(store: Store) -> None:
+    writer = Writer("session", "notebook")
+    writing = PendingWrites(store, Timeline(), writer, begin=lambda: None, emit=lambda _: None)
     for what in ["an answer of openai"] * 29 + ["the tag"]:
         refused: Future[None] = Future()
         refused.set_exception(StoreError("the disk is full"))

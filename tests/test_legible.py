@@ -43,7 +43,7 @@ def test_the_command_line_shows_controls_as_text(
 ) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("NBCKPT_STORE", raising=False)
-    session.branch = f"branch{STEERING}"
+    session.position.branch = f"branch{STEERING}"
     session.namespace["x"] = 1
     session.checkpoint("first", note=STEERING)
     session.wait()

@@ -37,7 +37,9 @@ def test_an_odd_name_is_refused_and_costs_nothing_else(what: str, shell: Any) ->
     try:
         run(shell, f"{source}\nkept = [1]")
         run(shell, "after = 2")
-        refused = {r.variable: r.reason for r in current_session.session().capturer.refusals()}
+        refused = {
+            r.variable: r.reason for r in current_session.session().workspace.capturer.refusals()
+        }
     finally:
         for key in [k for k in shell.user_ns if type(k) is not str or not k.isidentifier()]:
             del shell.user_ns[key]

@@ -40,7 +40,7 @@ from nbckpt.errors import (
     StoreError,
     UsageError,
 )
-from nbckpt.model import Variable, checkpoint_record
+from nbckpt.model import Variable
 from nbckpt.session.maintenance.open_formats import json_values
 from nbckpt.session.maintenance.open_formats.file_names import MOST_CHARACTERS, file_stems
 from nbckpt.session.maintenance.open_formats.json_values import encoded
@@ -48,6 +48,7 @@ from nbckpt.session.maintenance.open_formats.open_export import export_files
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.storage import system
+from nbckpt.timeline.checkpoint_records import checkpoint_record
 
 TEXT = "line\r\nübung \N{SNAKE}"
 TABLES: dict[str, Any] = {
@@ -402,7 +403,7 @@ def test_what_does_not_come_back_and_what_was_not_kept_is_named(
     lost = made.changed["fine"]._replace(name="lost", blob="0" * 64, group=("lost",))
     other = replace(made, id="e" * 20, name="other", changed={**made.changed, "lost": lost})
     head = {"kind": "head", "branch": "other", "checkpoint": other.id, "at": made.created_at + 1}
-    session.append([checkpoint_record(other), head]).result()
+    session.writes.append([checkpoint_record(other), head]).result()
     session.refresh()
 
     done = export_files(session, other.id, tmp_path / "out")
@@ -489,7 +490,7 @@ def put_all(session: Session, values: dict[str, object]) -> str:
     session.namespace["own"] = 1
     made = replace(session.checkpoint("made"), id="d" * 20, name="odd", changed=variables)
     head = {"kind": "head", "branch": "odd", "checkpoint": made.id, "at": made.created_at + 1}
-    session.append([checkpoint_record(made), head]).result()
+    session.writes.append([checkpoint_record(made), head]).result()
     session.refresh()
     return made.id
 
@@ -739,7 +740,7 @@ def test_a_variable_that_is_not_trusted_is_left_out(session: Session, tmp_path: 
     strange = {**made.changed, "theirs": made.changed["theirs"]._replace(trusted=False)}
     other = replace(made, id="e" * 20, name="other", changed=strange)
     head = {"kind": "head", "branch": "other", "checkpoint": other.id, "at": made.created_at + 1}
-    session.append([checkpoint_record(other), head]).result()
+    session.writes.append([checkpoint_record(other), head]).result()
     session.refresh()
 
     done = export_files(session, other.id, tmp_path / "out")

@@ -36,7 +36,7 @@ def events_of(session: Session) -> list[str]:
 def keep(session: Session, name: str, **values: object) -> None:
     """A checkpoint whose new bytes lie in a pack of its own."""
     session.namespace.update(values)
-    session.ran(None)
+    session.workspace.ran(None)
     session.checkpoint(name, sync=True)
     session.store.close()
 
@@ -47,7 +47,7 @@ def folder(tmp_path: Path) -> Path:
     folder = tmp_path / ".nbckpt"
     for name in ("a", "b", "c"):
         session = new_session(folder)
-        if session.head is not None:
+        if session.position.head is not None:
             session.resume()
         keep(session, name, **{f"of_{name}": [f"{name}{i}" for i in range(2000)]})
     return folder

@@ -41,12 +41,12 @@ def test_a_checkpoint_has_what_was_changed_through_what_it_cannot_keep(
     session: Session, change: str, changed: set[str]
 ) -> None:
     session.settings = Settings(verify="raise")
-    session.running = ast.parse("")
+    session.workspace.running = ast.parse("")
 
     def run(source: str) -> None:
         tree = ast.parse(source)
         exec(compile(tree, "<cell>", "exec"), session.namespace)
-        session.ran(tree)
+        session.workspace.ran(tree)
         session.checkpoint("cell")
 
     run(SETUP)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbckpt import reports
-from nbckpt.model import Cell, Checkpoint, Refusal, Variable, checkpoint_record
+from nbckpt.model import Cell, Checkpoint, Refusal, Variable
 from nbckpt.reports.graph import drawn, parents_first
 from nbckpt.text.tables import (
     Column,
@@ -19,6 +19,7 @@ from nbckpt.text.tables import (
     width_of,
 )
 from nbckpt.text.units import duration_text
+from nbckpt.timeline.checkpoint_records import checkpoint_record
 from nbckpt.timeline.timeline import Timeline
 
 NOW = 1_000_000.0

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from nbckpt.capture.selection import Selection
 from nbckpt.errors import CheckpointNotFoundError, UsageError
 from nbckpt.model import Cell, Checkpoint
-from nbckpt.session.navigation import EVERYTHING as _ALL
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.steps.rerun.recorded_cells import (
@@ -59,9 +59,14 @@ def test_a_script_runs_its_recorded_blocks_again(script: Session) -> None:
 
 
 def test_a_script_tells_that_a_magic_needs_a_kernel(script: Session) -> None:
-    script.commit(
+    script.checkpoints.commit(
         replace(
-            script.draft("magic", script.capture(_ALL), cell=Cell("%time x = 1", 9), duration_s=0)
+            script.checkpoints.draft(
+                "magic",
+                script.checkpoints.capture(Selection()),
+                cell=Cell("%time x = 1", 9),
+                duration_s=0,
+            )
         )
     )
 
@@ -72,12 +77,12 @@ def test_a_script_tells_that_a_magic_needs_a_kernel(script: Session) -> None:
 
 
 def test_an_unknown_reference_is_refused_before_anything_moves(script: Session) -> None:
-    position = script.position
+    position = script.position.id
 
     with pytest.raises(CheckpointNotFoundError, match="'strat'"):
         rerun(script, "strat")
 
-    assert script.position == position
+    assert script.position.id == position
 
 
 def test_a_rerun_inside_a_rerun_is_refused(script: Session) -> None:
@@ -87,8 +92,8 @@ def test_a_rerun_inside_a_rerun_is_refused(script: Session) -> None:
         "        from nbckpt.steps.rerun import rerun as reruns\n"
         "        reruns.rerun(current.session(), 'start')"
     )
-    script.commit(replace(
-        script.draft("nested", script.capture(_ALL), cell=Cell(code), duration_s=0)))  # fmt: skip
+    script.checkpoints.commit(replace(
+        script.checkpoints.draft("nested", script.checkpoints.capture(Selection()), cell=Cell(code), duration_s=0)))  # fmt: skip
 
     done = rerun(script, "other", everything=True)
 
@@ -96,12 +101,12 @@ def test_a_rerun_inside_a_rerun_is_refused(script: Session) -> None:
 
 
 def test_the_plan_changes_nothing(script: Session) -> None:
-    position, names = script.position, dict(script.namespace)
+    position, names = script.position.id, dict(script.namespace)
 
     planned = plan(script, "start")
 
     assert [piece.name for piece in planned.cells] == ["twice", "other"]
-    assert (script.position, dict(script.namespace)) == (position, names)
+    assert (script.position.id, dict(script.namespace)) == (position, names)
 
 
 def test_an_empty_history_says_what_to_do(session: Session) -> None:

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbckpt.errors import UsageError
-from nbckpt.model import Cell, Checkpoint, Key, Variable, checkpoint_record
+from nbckpt.model import Cell, Checkpoint, Key, Variable
 from nbckpt.storage.counting import counting
 from nbckpt.storage.journal import Entry
 from nbckpt.storage.rewriting import compacted, corrections, folded, require_same, rewritten
+from nbckpt.timeline.checkpoint_records import checkpoint_record
 from nbckpt.timeline.retention import DAY_S, Retention, kept
 from nbckpt.timeline.timeline import Timeline
 
@@ -166,7 +167,7 @@ def histories(draw: st.DrawFn) -> list[Entry]:
         state = draw(st.sampled_from(["done"] * 6 + ["partial", "failed"]))
         inherited = {}
         if parent and draw(st.booleans()):
-            owners = {name: timeline._owners.of(parent)[name] for name in base}
+            owners = {name: timeline.fold.owners.of(parent)[name] for name in base}
             inherited = {o: tuple(n for n in owners if owners[n] == o) for o in owners.values()}
         new = checkpoint(
             n, parent, branch, state=state, changed=changed,

@@ -10,7 +10,7 @@ from statistics import median
 import pytest
 
 from nbckpt.errors import FormatError
-from nbckpt.model import Cell, checkpoint_record
+from nbckpt.model import Cell
 from nbckpt.reports import timeline_rows
 from nbckpt.reports.timeline_rows import (
     Listing,
@@ -19,6 +19,7 @@ from nbckpt.reports.timeline_rows import (
     status_of,
 )
 from nbckpt.session.session import Session
+from nbckpt.timeline.checkpoint_records import checkpoint_record
 
 
 def names(session: Session, limit: int = timeline_rows.MOST) -> list[str]:
@@ -51,7 +52,7 @@ def test_bytes_that_variables_share_count_once(session: Session) -> None:
 
     session.checkpoint("one")
 
-    changed = session.timeline.checkpoints[session.position or ""].changed
+    changed = session.timeline.checkpoints[session.position.id or ""].changed
     assert changed["a"].blob == changed["b"].blob
     total = changed["a"].size_bytes + changed["c"].size_bytes
     assert row(session, "one")["size_bytes"] == total
@@ -231,7 +232,7 @@ def test_outputs_that_cannot_be_read_cost_no_details(
         raise FormatError(message)
 
     session.namespace["x"] = 1
-    kept = session.put_outputs(b"[]")
+    kept = session.checkpoints.put_outputs(b"[]")
     checkpoint = replace(session.checkpoint("a"), outputs=kept)
     monkeypatch.setattr(session.store, "get_blob", damaged)
 

@@ -40,7 +40,7 @@ def decoded(store: Store) -> int:
 def test_opening_decodes_no_checkpoint_but_the_head(filled: tuple[Path, list[str]]) -> None:
     session = Session(Store.open(filled[0]), {})
 
-    text = greeting(session.timeline, session.branch, "")
+    text = greeting(session.timeline, session.position.branch, "")
 
     assert f"{COUNT} checkpoints" in text.replace(",", "")
     assert decoded(session.store) <= 1
@@ -80,7 +80,7 @@ def test_a_resume_brings_all_back(filled: tuple[Path, list[str]]) -> None:
     session.resume("main")
 
     newest = range(COUNT - VARIABLES, COUNT)
-    assert session.position == ids[-1]
+    assert session.position.id == ids[-1]
     assert session.namespace == {
         **{f"x{i % VARIABLES}": (f"x{i % VARIABLES}", i) for i in newest},
         "total": ("total", COUNT - 1),

@@ -17,8 +17,8 @@ def test_two_notebooks_on_one_store_have_a_branch_each(store: Store) -> None:
 
     two.checkpoint("start")
 
-    assert (one.branch, two.branch) == ("main", "two")
-    assert Session(Store.open(store.path), {}, notebook="one").branch == "main"
+    assert (one.position.branch, two.position.branch) == ("main", "two")
+    assert Session(Store.open(store.path), {}, notebook="one").position.branch == "main"
     again = Session(Store.open(store.path), {}, notebook="two")
     assert again.resume().came_back == ("y",)
 

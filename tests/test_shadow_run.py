@@ -24,7 +24,8 @@ from nbckpt.model import Cell
 from nbckpt.runtime.sandbox import LEAST_VERSION, landlock_version
 from nbckpt.session.session import Session
 from nbckpt.steps.shadow_run import digests_of_all, shadow_of
-from nbckpt.steps.step import Request, Step
+from nbckpt.steps.step import Step
+from nbckpt.steps.step_request import Request
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells what is open")
 
@@ -62,9 +63,9 @@ def why_untold(session: Session, source: str, **changed: Any) -> str:
     """Why nothing is told of some code."""
     session.settings = Settings(verify="on")
     checkpoint = dataclasses.replace(session.checkpoint("any"), **changed)
-    session.audit.shadows.clear()
+    session.workspace.audit.shadows.clear()
     assert shadow_of(session, checkpoint, ast.parse(source)) is None
-    [why] = session.audit.shadows
+    [why] = session.workspace.audit.shadows
     return why
 
 
@@ -76,16 +77,16 @@ def test_a_step_that_is_restored_though_it_reads_another_value_is_told(
     session.namespace.update(x=1, other=[1])
     step("y = x + 1; other.append(x)")
     session.namespace.update(x=5, other=[1])
-    session.ran(None)
+    session.workspace.ran(None)
 
     restored = step("y = x + 1; other.append(x)")
 
     assert restored.restored
-    assert {(one.name, one.step) for one in session.audit.found} == {
+    assert {(one.name, one.step) for one in session.workspace.audit.found} == {
         ("y", "step"),
         ("other", "step"),
     }
-    assert "'y' is not what running 'step' gives: its code" in "".join(session.writing.news)
+    assert "'y' is not what running 'step' gives: its code" in "".join(session.writes.news)
     assert session.namespace["y"] == 2
 
 
@@ -98,7 +99,7 @@ def test_where_the_setting_says_so_it_is_an_error(
     session.namespace["x"] = 1
     step("y = x + 1")
     session.namespace["x"] = 2
-    session.ran(None)
+    session.workspace.ran(None)
 
     with pytest.raises(StaleCaptureError, match="'y' is not what running 'step' gives"):
         step("y = x + 1")
@@ -121,13 +122,13 @@ def test_what_is_restored_right_is_compared_and_not_told(
     session.namespace.update(x=3, gone=1)
     step(source)
     session.namespace.update(x=3, gone=1)
-    session.ran(None)
+    session.workspace.ran(None)
 
     restored = step(source)
 
     assert restored.restored, restored.why
-    assert session.audit.shadows == {"compared": 1}
-    assert session.audit.found == []
+    assert session.workspace.audit.shadows == {"compared": 1}
+    assert session.workspace.audit.found == []
 
 
 @pytest.mark.changes_unseen
@@ -144,8 +145,10 @@ def test_a_file_that_is_read_is_read_there_too(
 
     restored = step(source)
 
-    if restored.restored and "it wants open" not in session.audit.shadows:  # without Landlock
-        assert {one.name for one in session.audit.found} == {"total"}
+    if (
+        restored.restored and "it wants open" not in session.workspace.audit.shadows
+    ):  # without Landlock
+        assert {one.name for one in session.workspace.audit.found} == {"total"}
 
 
 @pytest.mark.parametrize("act", ["open", "low", "parquet", "delete", "process"])
@@ -185,8 +188,8 @@ def test_what_two_runs_make_differently_is_not_told(session: Session, step: Run)
     restored = step(source)
 
     assert restored.restored
-    assert session.audit.shadows == {"compared": 1}
-    assert session.audit.found == []
+    assert session.workspace.audit.shadows == {"compared": 1}
+    assert session.workspace.audit.found == []
 
 
 def test_a_copy_leaves_this_process_as_it_is(session: Session, step: Run) -> None:
@@ -195,7 +198,7 @@ def test_a_copy_leaves_this_process_as_it_is(session: Session, step: Run) -> Non
     step("n = 2; alias = held")
     step("n = 2; alias = held")
     before = open_files()
-    session.audit.shadows.clear()
+    session.workspace.audit.shadows.clear()
     tree = ast.parse(
         "held.append(1); import os, sys; os.environ['NEW'] = 'x'; sys.path.append('p')"
     )

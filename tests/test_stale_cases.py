@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from nbckpt.jupyter.shell import load, unload
+from nbckpt.steps.step_state import StepState
 
 
 class Case(NamedTuple):
@@ -380,7 +381,7 @@ def marked(cell: str) -> str:
 def was_restored(shell: Any) -> bool:
     from nbckpt.steps import current_session
 
-    return not current_session.session().steps["c"].todo
+    return not current_session.session().state(StepState).latest["c"].todo
 
 
 ALL = {**BY_CONDITION, **BY_ANOTHER_NAME, **DEFINITIONS}

@@ -14,6 +14,7 @@ import nbckpt
 from nbckpt.errors import CheckpointNotFoundError, StoreError, VariableNotFoundError
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
+from nbckpt.steps.step_state import StepState
 from nbckpt.storage.store import Store
 from tests.notebooks import define, restart
 
@@ -32,7 +33,7 @@ def open_session(session: Session) -> Any:
 def step(session: Session, name: str, source: str) -> None:
     """Run `source` in the session's namespace, then checkpoint."""
     define(source, session.namespace)
-    session.ran(None)
+    session.workspace.ran(None)
     session.checkpoint(name)
 
 
@@ -217,7 +218,7 @@ def test_a_restored_cell_brings_back_what_its_variables_shared(shell: Any) -> No
 
     run(shell, cell, cell_id="two")
 
-    assert not current_session.session().steps["more"].todo
+    assert not current_session.session().state(StepState).latest["more"].todo
     assert shell.user_ns["base"] == [1, 2]
     assert shell.user_ns["alias"] is shell.user_ns["base"]
 
@@ -231,7 +232,7 @@ def test_a_cell_that_deleted_a_variable_deletes_it_when_it_is_restored(shell: An
 
     run(shell, cell)
 
-    assert not current_session.session().steps["tidy"].todo
+    assert not current_session.session().state(StepState).latest["tidy"].todo
     assert shell.user_ns["total"] == 3
     assert "raw" not in shell.user_ns
 
@@ -252,7 +253,7 @@ def test_a_cell_that_draws_random_numbers_runs_again_from_another_seed(
 
     run(shell, cell)
 
-    assert current_session.session().steps["draw"].todo
+    assert current_session.session().state(StepState).latest["draw"].todo
     assert shell.user_ns["drawn"] != first
 
 
@@ -271,7 +272,7 @@ def test_a_cell_that_draws_random_numbers_is_restored_from_the_same_seed(
     run(shell, cell)
     run(shell, "after = source.random()")
 
-    assert not current_session.session().steps["draw"].todo
+    assert not current_session.session().state(StepState).latest["draw"].todo
     assert (shell.user_ns["drawn"], shell.user_ns["after"]) == (first, after)
 
 
@@ -285,10 +286,10 @@ def test_a_cell_that_asks_where_a_generator_stands_reads_it(shell: Any, ask: str
 
     run(shell, cell)
 
-    assert current_session.session().steps["asked"].todo
+    assert current_session.session().state(StepState).latest["asked"].todo
     run(shell, "source.seed(1)")
     run(shell, cell)
-    assert not current_session.session().steps["asked"].todo
+    assert not current_session.session().state(StepState).latest["asked"].todo
 
 
 def test_a_cell_asked_to_rerun_runs(shell: Any) -> None:
@@ -296,7 +297,7 @@ def test_a_cell_asked_to_rerun_runs(shell: Any) -> None:
 
     run(shell, "%%checkpoint a --rerun\nopen_log = [1]")
 
-    assert current_session.session().steps["a"].todo
+    assert current_session.session().state(StepState).latest["a"].todo
     assert [c.name for c in current_session.session().history()] == ["a", "a"]
 
 

@@ -33,8 +33,8 @@ def total(session: Session, call: str) -> object:
 
 def put_aside(session: Session) -> None:
     """Have all tables of the session's checkpoint made in the background, to the end."""
-    assert session.position is not None
-    manifest = session.timeline.manifest(session.position)
+    assert session.position.id is not None
+    manifest = session.timeline.manifest(session.position.id)
     session.tables.make_ahead(manifest, session.namespace, goes_on=ALWAYS)
     session.wait()
 
@@ -220,10 +220,10 @@ def test_making_tables_ahead_stops_when_it_is_told(session: Session) -> None:
     for name in "abc":
         session.namespace[name] = pd.DataFrame({"x": [ord(name)]})
     session.checkpoint("all")
-    assert session.position is not None
+    assert session.position.id is not None
     left = iter([True, False])
 
-    manifest = session.timeline.manifest(session.position)
+    manifest = session.timeline.manifest(session.position.id)
     session.tables.make_ahead(manifest, session.namespace, goes_on=lambda: next(left))
     session.wait()
 

@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from nbckpt.errors import CheckpointNotFoundError, UsageError
-from nbckpt.model import Cell, Checkpoint, Key, Record, State, Variable, checkpoint_record
+from nbckpt.model import Cell, Checkpoint, Key, Record, State, Variable
+from nbckpt.timeline.checkpoint_records import checkpoint_record
+from nbckpt.timeline.following import following, next_names
 from nbckpt.timeline.last_change import STRIDE
+from nbckpt.timeline.references import resolve
 from nbckpt.timeline.timeline import Timeline
 
 
@@ -250,8 +253,8 @@ def test_next_names_are_the_recorded_steps_that_follow() -> None:
         record("d", "r", "broken", at=0.0, state="failed"),
     )
 
-    assert timeline.next_names("r") == ("embed", "train")
-    assert timeline.next_names("a") == ()
+    assert next_names(timeline, "r") == ("embed", "train")
+    assert next_names(timeline, "a") == ()
 
 
 @pytest.fixture
@@ -287,18 +290,18 @@ def branched() -> Timeline:
     ],
 )
 def test_a_reference_means_one_checkpoint(branched: Timeline, ref: str, found: str) -> None:
-    assert branched.resolve(ref, branch="main", before="01cc0005").id == found
+    assert resolve(branched, ref, branch="main", before="01cc0005").id == found
 
 
 def test_a_name_is_looked_for_where_the_session_is_first(branched: Timeline) -> None:
-    assert branched.resolve("embed", branch="main", here="01aa0002").id == "01aa0002"
-    assert branched.resolve("embed@2", branch="main", here="01aa0002").id == "01bb0003"
-    assert branched.resolve("evaluate", branch="main", here="01cc0005").id == "01cc0005"
-    assert branched.resolve("~1", branch="other", here="01bb0003").id == "01aa0002"
+    assert resolve(branched, "embed", branch="main", here="01aa0002").id == "01aa0002"
+    assert resolve(branched, "embed@2", branch="main", here="01aa0002").id == "01bb0003"
+    assert resolve(branched, "evaluate", branch="main", here="01cc0005").id == "01cc0005"
+    assert resolve(branched, "~1", branch="other", here="01bb0003").id == "01aa0002"
 
 
 def test_back_from_a_failed_checkpoint_counts_finished_ones(branched: Timeline) -> None:
-    assert branched.resolve("~1", branch="main", here="01bb0004").id == "01bb0003"
+    assert resolve(branched, "~1", branch="main", here="01bb0004").id == "01bb0003"
 
 
 def test_a_name_that_is_also_an_id_or_a_branch_is_a_name() -> None:
@@ -307,8 +310,8 @@ def test_a_name_that_is_also_an_id_or_a_branch_is_a_name() -> None:
         record("0003", "0002", "0001"), head("main", "0003"),
     )  # fmt: skip
 
-    assert timeline.resolve("main", branch="main").id == "0002"
-    assert timeline.resolve("0001", branch="main").id == "0003"
+    assert resolve(timeline, "main", branch="main").id == "0002"
+    assert resolve(timeline, "0001", branch="main").id == "0003"
 
 
 @pytest.mark.parametrize(
@@ -330,7 +333,7 @@ def test_what_is_not_found_is_told_with_the_next_move(
     branched: Timeline, ref: str, told: str
 ) -> None:
     with pytest.raises(CheckpointNotFoundError) as caught:
-        branched.resolve(ref, branch="main")
+        resolve(branched, ref, branch="main")
 
     assert told in str(caught.value)
 
@@ -339,19 +342,19 @@ def test_going_back_before_the_only_checkpoint_counts_one() -> None:
     timeline = timeline_of(record("0001", None, "only"), head("main", "0001"))
 
     with pytest.raises(CheckpointNotFoundError, match="there is 1 on branch 'main'"):
-        timeline.resolve("~1", branch="main")
+        resolve(timeline, "~1", branch="main")
 
 
 def test_an_unfinished_loop_is_named_as_one() -> None:
     timeline = timeline_of(record("0001", None, "loop", state="partial"))
 
     with pytest.raises(CheckpointNotFoundError, match="'loop' did not finish: use its id 0001"):
-        timeline.resolve("loop", branch="main")
+        resolve(timeline, "loop", branch="main")
 
 
 def test_the_beginning_of_several_ids_names_them(branched: Timeline) -> None:
     with pytest.raises(UsageError, match=r"'01bb' is .*: 01bb0003 \('embed'\), 01bb0004 \('train"):
-        branched.resolve("01bb", branch="main")
+        resolve(branched, "01bb", branch="main")
 
 
 def folded(count: int) -> tuple[float, Timeline]:
@@ -532,7 +535,7 @@ def given(checkpoint_id: str, parent: str, name: str, at: float, made_by: str) -
 
 
 def names_after(timeline: Timeline, checkpoint_id: str, **members: str) -> str:
-    found = timeline.following(checkpoint_id, **{"branch": "main", **members})
+    found = following(timeline, checkpoint_id, **{"branch": "main", **members})
     return " ".join(c.name for c in found)
 
 
@@ -576,8 +579,8 @@ def test_what_follows_given_values_is_what_followed_the_step_they_stand_for(
     assert names_after(forked, "u", branch="main-3") == "other"
     assert names_after(forked, "w", branch="none", origin="0002more") == "more"
     assert names_after(forked, "v", branch="none", origin="0002more") == "use more"
-    assert forked.next_names("u") == ("other",)
-    assert forked.next_names("0000load") == ("use",)
+    assert next_names(forked, "u") == ("other",)
+    assert next_names(forked, "0000load") == ("use",)
 
 
 def test_an_empty_fork_does_not_hide_the_steps_that_follow(forked: Timeline) -> None:
@@ -586,15 +589,15 @@ def test_an_empty_fork_does_not_hide_the_steps_that_follow(forked: Timeline) -> 
 
     assert names_after(forked, "0001use", branch="none") == "more more"
     assert names_after(forked, "0002more", branch="none") == ""
-    assert forked.next_names("0001use") == ("more",)
+    assert next_names(forked, "0001use") == ("more",)
 
 
 def test_steps_after_given_values_are_the_next_of_both(forked: Timeline) -> None:
     forked.apply(given("f", "0002more", "more", 20.0, "fork"))
     forked.apply(record("g", "f", "last", at=21.0))
 
-    assert forked.next_names("0002more") == ("last",)
-    assert forked.next_names("f") == ("last",)
+    assert next_names(forked, "0002more") == ("last",)
+    assert next_names(forked, "f") == ("last",)
     assert names_after(forked, "f") == "last"
 
 
@@ -652,7 +655,7 @@ def test_what_was_pruned_is_gone_whichever_record_comes_first() -> None:
         values = {n: v.value for n, v in timeline.manifest("d").items()}
         assert values == {"x": "d-x", "y": "x-y", "z": "0002c-z"}
         with pytest.raises(CheckpointNotFoundError):
-            timeline.resolve("0001b", branch="main")
+            resolve(timeline, "0001b", branch="main")
 
 
 def test_a_manifest_does_not_stop_at_what_was_inherited_from_the_pruned() -> None:
@@ -745,12 +748,12 @@ def test_a_tag_is_a_reference_to_the_newest_that_has_it(branched: Timeline) -> N
         branched.apply({"kind": "tag", "checkpoint": checkpoint_id, "tag": "best", "at": float(at)})
     branched.apply({"kind": "tag", "checkpoint": "01aa0001", "tag": "automatic", "at": 1.0})
 
-    assert branched.resolve("best", branch="main").id == "01aa0002"
+    assert resolve(branched, "best", branch="main").id == "01aa0002"
     assert branched.tags() == ["best"]
     with pytest.raises(CheckpointNotFoundError, match="did you mean 'best'"):
-        branched.resolve("bst", branch="main")
+        resolve(branched, "bst", branch="main")
     with pytest.raises(CheckpointNotFoundError):
-        branched.resolve("automatic", branch="main")
+        resolve(branched, "automatic", branch="main")
 
 
 def test_a_new_record_is_later_than_all_that_came_whatever_the_clock_says() -> None:
@@ -807,8 +810,8 @@ def test_the_graph_is_the_same_in_whatever_order_records_come(
     for i in one.checkpoints:
         assert other.ancestry(i) == one.ancestry(i)
         assert other.manifest(i) == one.manifest(i)
-        assert other.next_names(i) == one.next_names(i)
-        assert other.following(i, branch="main") == one.following(i, branch="main")
+        assert next_names(other, i) == next_names(one, i)
+        assert following(other, i, branch="main") == following(one, i, branch="main")
     assert other.log(None) == one.log(None)
 
 

@@ -88,7 +88,7 @@ def test_what_code_touched_is_left_to_the_next_checkpoint(session: Session) -> N
     session.checkpoint("made")
 
     held.append(2)
-    session.tracker.touched(["held"])
+    session.workspace.tracker.touched(["held"])
 
     assert swept(Verifier(session)).found == set()
 

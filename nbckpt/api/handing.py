@@ -10,10 +10,10 @@ from nbckpt.steps import current_session
 
 if TYPE_CHECKING:
     from nbckpt.session.maintenance.export_report import Exported, ExportedFiles
-    from nbckpt.session.maintenance.untrusted_report import Strange
+    from nbckpt.session.maintenance.untrusted_report import UntrustedReport
 
 
-def trust(path: str | Path | None = None) -> Strange:
+def trust(path: str | Path | None = None) -> UntrustedReport:
     """Trust what other users wrote in a store as your own, and return what that is.
 
     Nothing of it is built before. Its values may be code, and are built from now on when they are

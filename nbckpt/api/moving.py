@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nbckpt.config.validate import require_text
 from nbckpt.errors import UsageError
 from nbckpt.session.checkpoint_view import Look, ref_of
-from nbckpt.session.navigation import Moved
+from nbckpt.session.move_result import MoveResult
 from nbckpt.session.reducers import Reducer
 from nbckpt.steps import current_session
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nbckpt.steps.rerun.rerun import Rerun
 
 
-def rewind(ref: str | Look) -> Moved:
+def rewind(ref: str | Look) -> MoveResult:
     """Make the namespace that of `ref`; what was there is checkpointed first, for ``rewind("-")``.
 
     Raises
@@ -27,7 +27,7 @@ def rewind(ref: str | Look) -> Moved:
     return current_session.session().rewind(ref_of(ref))
 
 
-def fork(ref: str | Look, branch: str | None = None, /, **values: object) -> Moved:
+def fork(ref: str | Look, branch: str | None = None, /, **values: object) -> MoveResult:
     """Branch off at `ref`, with other values if some are given; the session is on the new branch.
 
     What was there is checkpointed first, for ``rewind("-")``.
@@ -53,7 +53,7 @@ def fork(ref: str | Look, branch: str | None = None, /, **values: object) -> Mov
     return current_session.session().fork(ref_of(ref), branch, values=values)
 
 
-def switch(branch: str) -> Moved:
+def switch(branch: str) -> MoveResult:
     """Go to the head of `branch`; what was there is checkpointed first, for ``rewind("-")``.
 
     Raises
@@ -96,7 +96,7 @@ def rerun(
     return reruns.rerun(current_session.session(), at, fresh=fresh, everything=all)
 
 
-def resume(branch: str | None = None, *, fallback: bool = False) -> Moved:
+def resume(branch: str | None = None, *, fallback: bool = False) -> MoveResult:
     """Bring back the head of `branch`, by default of this one, as after a restart.
 
     Parameters

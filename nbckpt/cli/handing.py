@@ -13,7 +13,7 @@ from nbckpt.cli.showing import DAMAGED, DONE, as_typed, print_json, say
 from nbckpt.errors import UsageError
 
 if TYPE_CHECKING:
-    from nbckpt.session.maintenance.untrusted_report import Strange
+    from nbckpt.session.maintenance.untrusted_report import UntrustedReport
 
 _TRUST = """\
 A store holds values, which may be code, and code. Of what another user made nothing is built or
@@ -92,7 +92,7 @@ def _trust(arguments: argparse.Namespace) -> int:
     return DAMAGED if arguments.show and told else DONE
 
 
-def _agreed(told: Strange) -> bool:
+def _agreed(told: UntrustedReport) -> bool:
     """True if the person at the terminal says yes, after having read what it is about.
 
     Raises

@@ -83,7 +83,7 @@ def _log(arguments: argparse.Namespace) -> int:
 
     session = looking_session(arguments)
     ledger = ledger_of(session.store, session.timeline)
-    branch = None if arguments.all else arguments.branch or session.branch
+    branch = None if arguments.all else arguments.branch or session.position.branch
     if branch is not None and arguments.branch and session.timeline.head(branch) is None:
         raise BranchNotFoundError(unknown_branch(session.timeline, branch))
     if arguments.json:
@@ -91,7 +91,7 @@ def _log(arguments: argparse.Namespace) -> int:
         print_json([json_output.of_checkpoint(session.timeline, c, ledger) for c in shown])
         return DONE
     limit = arguments.limit or (ON_A_SCREEN if sys.stdout.isatty() else None)
-    here = session.timeline.branches.get(session.branch)
+    here = session.timeline.branches.get(session.position.branch)
     say(reports.log_text(session.timeline, branch, here, limit=limit, ledger=ledger, width=width()))
     if strangers := reports.strangers_text(session.store):
         warn(strangers)
@@ -110,8 +110,8 @@ def _status(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(found)
     else:
-        head = session.timeline.branches.get(session.branch)
-        say(reports.status_text(session.store, session.timeline, session.branch, head))
+        head = session.timeline.branches.get(session.position.branch)
+        say(reports.status_text(session.store, session.timeline, session.position.branch, head))
         say(health.text_of(found))
     return DONE if found["ok"] else DAMAGED
 
@@ -145,7 +145,7 @@ def _diff(arguments: argparse.Namespace) -> int:
     from nbckpt.reports.diff import compare
 
     session = looking_session(arguments)
-    difference = compare(session, arguments.a, arguments.b or session.branch)
+    difference = compare(session, arguments.a, arguments.b or session.position.branch)
     if arguments.json:
         print_json(difference.as_record())
     else:

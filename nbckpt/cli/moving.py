@@ -134,7 +134,7 @@ def _resume(arguments: argparse.Namespace) -> int:
     from nbckpt.timeline.references import unknown_branch
 
     session = looking_session(arguments)
-    branch = arguments.branch or session.branch
+    branch = arguments.branch or session.position.branch
     if session.timeline.head(branch) is None:
         raise BranchNotFoundError(unknown_branch(session.timeline, branch))
     place, notebook = session.store.path, session.notebook

@@ -108,11 +108,11 @@ def looking_session(arguments: argparse.Namespace) -> Session:
             message = f"no checkpoint of a notebook {session.notebook!r}; there are {names}"
             raise UsageError(message)
     elif heads:
-        session.branch = heads[-1]["branch"]
-        head = session.head
+        session.position.branch = heads[-1]["branch"]
+        head = session.position.head
         session.notebook = heads[-1].get("notebook") or (head.notebook if head else "")
-    own = [record for record in heads if record["branch"] == session.branch]
-    session.before = next(
+    own = [record for record in heads if record["branch"] == session.position.branch]
+    session.position.before = next(
         (r["previous"] for r in reversed(own) if r.get("previous") not in (None, r["checkpoint"])),
         None,
     )

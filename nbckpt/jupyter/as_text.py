@@ -19,9 +19,9 @@ def timeline_text(session: Session) -> dict[str, str]:
     text = reports.log_text(
         session.timeline,
         None,
-        session.position,
+        session.position.id,
         limit=NEWEST,
-        writing=session.writing.unfinished,
+        writing=session.writes.unfinished,
         ledger=ledger_of(session.store, session.timeline),
         width=WIDTH,
     )

@@ -12,6 +12,7 @@ from nbckpt.digests import Json
 from nbckpt.jupyter.marking import default_name
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.session.session import Session
+from nbckpt.steps.step_state import StepState
 
 if TYPE_CHECKING:
     from nbckpt.jupyter.cells import Cells
@@ -65,8 +66,8 @@ def obey(cells: Cells, line: str) -> None:
     words = line.split()
     rest = " ".join(word for word in words if word not in (_SYNC, _RERUN))
     auto = Auto(policy.parse(rest), sync=_SYNC in words, rerun=_RERUN in words)
-    cells.session.joining.follow(auto.policy)
-    cells.session.reruns = auto.rerun
+    cells.session.pending_cells.follow(auto.policy)
+    cells.session.state(StepState).reruns = auto.rerun
     cells.steps.auto = auto
 
 
@@ -78,7 +79,7 @@ def join(session: Session, ended: Ended, tree: ast.Module, *, sync: bool) -> Che
     StoreError
         If the disk refuses.
     """
-    joining = session.joining
+    joining = session.pending_cells
     joining.place_failed_blocks(ended.cell, ended.error)
     # Without a policy that keeps what is joined it needs no name.
     name = default_name(ended.cell.cell_id, tree) if session.policy.joins else ""
@@ -94,7 +95,7 @@ def join(session: Session, ended: Ended, tree: ast.Module, *, sync: bool) -> Che
 
 def status_text(session: Session, auto: Auto) -> str:
     """Text about `auto`: its effect, its reasons, and the cells joined to the next checkpoint."""
-    joining = session.joining
+    joining = session.pending_cells
     joined = joining.names if session.policy.joins else ()
     text = policy.status_text(session.policy, joining.spent(), joining.measured(), joined)
     first, *rest = text.splitlines()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.capture.background_work import AtWork, at_work, threads_at_work
 from nbckpt.fingerprint.values.widgets import callbacks_of, may_hold_widgets, shown_widgets
+from nbckpt.steps.step_state import StepState
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
@@ -25,10 +26,10 @@ class BackgroundChanges:
     def note(self) -> None:
         """Count what they may have changed since a cell began or ended last."""
         session = self._session
-        session.tracker.touched(self._names)
+        session.workspace.tracker.touched(self._names)
         try:
-            session.at_work = at_work(session.namespace)
-            works = [*session.at_work, *threads_at_work(session.namespace)]
+            session.state(StepState).at_work = at_work(session.namespace)
+            works = [*session.state(StepState).at_work, *threads_at_work(session.namespace)]
             self._names = touched_at_work(works, session.namespace)
         except Exception:  # whatever a loop or thread of another kind says: it may be anything
             self._names = None

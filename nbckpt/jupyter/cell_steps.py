@@ -16,11 +16,13 @@ from nbckpt.jupyter.autos import Auto, Ended
 from nbckpt.jupyter.cell_names import CellNames
 from nbckpt.jupyter.running_cell import ANYTHING, RunningCell
 from nbckpt.session.session import Session
+from nbckpt.steps.step_state import StepState
 
 # What only cells need is imported by the first of them, not by `%load_ext` and `%resume`.
 if TYPE_CHECKING:
     from nbckpt.jupyter.outputs import Recorder
-    from nbckpt.steps.step import Request, Step
+    from nbckpt.steps.step import Step
+    from nbckpt.steps.step_request import Request
 
 
 class CellRejected(InputRejected):
@@ -66,7 +68,7 @@ class CellSteps:
             If the line asks for what cannot be.
         """
         from nbckpt.jupyter import options
-        from nbckpt.steps.step import Request
+        from nbckpt.steps.step_request import Request
 
         assert cell.tree is not None
         if cell.override is not None:
@@ -134,7 +136,9 @@ class CellSteps:
     def make_again(self, tree: ast.Module) -> None:
         """Have a cell that is no step find what could not be kept."""
         session = self._session
-        if session.is_remaking or not (session.unkept.makers or session.unkept.since):
+        if session.state(StepState).is_remaking or not (
+            session.workspace.unkept.makers or session.workspace.unkept.since
+        ):
             return
         from nbckpt.steps import remake
 
@@ -148,7 +152,7 @@ class CellSteps:
 
     def notify_made(self) -> None:
         """Say what was made again for the cell, and what could not be."""
-        told = self._session.unkept.told
+        told = self._session.workspace.unkept.told
         while told:
             notices.say(self._shell, f"nbckpt: {told.pop(0)}", made_again=True)
 
@@ -160,7 +164,7 @@ class CellSteps:
         """Keep what a cell did: as its own checkpoint, or joined to the next one."""
         session, step, tree = self._session, cell.step, cell.tree
         if tree is not None and not marking.is_our_own(tree):
-            session.observer.cell_ends(cell.acting)
+            session.workspace.observer.cell_ends(cell.acting)
         if cell.refused is not None:
             cell.refused.left()
         if step is not None and session.moved:
@@ -168,9 +172,9 @@ class CellSteps:
         if step is not None and step.todo and not session.moved:
             self._end(step, error, shown, cell.recorder)
         elif tree is not None and (step is None or step.todo):
-            session.tracker.touched(cell.reach)
-            session.ran(tree)
-            is_news = not session.moved and not session.is_remaking
+            session.workspace.tracker.touched(cell.reach)
+            session.workspace.ran(tree)
+            is_news = not session.moved and not session.state(StepState).is_remaking
             if is_news and not marking.is_our_own(tree):
                 ended = Ended(cell.identity(self._shell), run_s, error, shown)
                 self._join(ended, tree)
@@ -193,7 +197,7 @@ class CellSteps:
             step.outside = (*step.outside, "the callbacks of a widget")
         was_asked_for = marking.has_marker(step.cell.source)
         patience = 0.0 if not was_asked_for and not step.request.sync else -1.0
-        head = self._session.head
+        head = self._session.position.head
         checkpoint = step.finish(shown, patience_s=patience)
         from nbckpt.jupyter.telling import notify_kept
 
@@ -206,7 +210,7 @@ class CellSteps:
             return recorder.is_live
         from nbckpt.jupyter.widget_states import are_held
 
-        names = self._session.tracker.user_names()
+        names = self._session.workspace.tracker.user_names()
         return not are_held(model_ids, names, self._session.namespace)
 
     def _keep_result(self, step: Step, shown: list[Any], value: object) -> None:
@@ -221,7 +225,7 @@ class CellSteps:
 
     def _join(self, ended: Ended, tree: ast.Module) -> None:
         """Join a cell to the next checkpoint, or make that now."""
-        head = self._session.head
+        head = self._session.position.head
         checkpoint = autos.join(self._session, ended, tree, sync=self.auto.sync)
         if checkpoint is None:
             return

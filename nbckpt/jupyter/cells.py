@@ -35,6 +35,7 @@ from nbckpt.jupyter.interrupting import (
 from nbckpt.jupyter.running_cell import ANYTHING, NO_CODE, CellOverride, RunningCell
 from nbckpt.runtime.interrupts import allowed, held
 from nbckpt.session.session import Session
+from nbckpt.steps.step_state import StepState
 
 # What only cells need is imported by the first of them, not by `%load_ext` and `%resume`.
 if TYPE_CHECKING:
@@ -73,9 +74,9 @@ class Cells:
         self._background = BackgroundChanges(session)
         self._is_unseen_told = False
         self._may_be_loading = True
-        session.guards_blocks = True
-        session.runner = self._runner
-        session.confirms = self._confirm
+        session.workspace.guards_blocks = True
+        session.state(StepState).runner = self._runner
+        session.state(StepState).confirms = self._confirm
 
     @property
     def running(self) -> Any:
@@ -119,19 +120,19 @@ class Cells:
     def _decide(self, tree: ast.Module) -> ast.Module:
         session = self.session
         if self._cell.info is None or self._cell.tree is not None:
-            session.ran(tree)  # a hidden request, or a cell that runs a cell
-            session.running = session.running or tree
+            session.workspace.ran(tree)  # a hidden request, or a cell that runs a cell
+            session.workspace.running = session.workspace.running or tree
             return tree
         line = marking.marked(tree)
         if line is not None:
             tree.body = tree.body[1:]
         own = ast.Module(list(tree.body), [])
         self._cell = replace(self._cell, tree=own, acting=own)
-        session.running = own
+        session.workspace.running = own
         if self._cell.info.raw_cell.rstrip().endswith(";"):  # one that shows nothing is another one
             own.body.append(_QUIET)
         if marking.is_our_own(own):  # none of the user's code: it changes no variable
-            session.running = ast.Module([], [])
+            session.workspace.running = ast.Module([], [])
         self._background.note()
         session.moved = False
         from nbckpt.jupyter.guards import Guard
@@ -144,13 +145,13 @@ class Cells:
         step = self._cell.step
         if step is None:
             self.steps.make_again(own)
-            session.runs(session.running)
+            session.workspace.runs(session.workspace.running)
         self.steps.notify_made()
         self._show_or_record(step, tree)
-        reach = session.reach(session.running) if step is None else frozenset()
+        reach = session.workspace.reach(session.workspace.running) if step is None else frozenset()
         self._cell = replace(self._cell, reach=reach)
-        session.tracker.touched(reach)  # for blocks in it
-        session.tracker.let_go(reach)
+        session.workspace.tracker.touched(reach)  # for blocks in it
+        session.workspace.tracker.let_go(reach)
         is_restored = step is not None and not step.todo
         if is_restored and len(sys.modules) == n_modules:
             self._cell = replace(self._cell, acting=NO_CODE)  # nothing ran, not even an import
@@ -178,8 +179,8 @@ class Cells:
             return
         try:
             if is_restored:
-                self.session.observer.was_restored(tree)
-            self.session.observer.cell_begins(self._cell.acting, is_restored=is_restored)
+                self.session.workspace.observer.was_restored(tree)
+            self.session.workspace.observer.cell_begins(self._cell.acting, is_restored=is_restored)
         except ANYTHING as defect:  # a hook's error never breaks the user's cell
             notices.notify_defect(self.session, "what this cell does is not observed", defect)
 
@@ -187,9 +188,9 @@ class Cells:
     def between(self, _: object = None) -> None:
         """Note that something ran that is no cell: a message of a widget, a silent request."""
         if self._cell.info is None and not self._may_be_loading:
-            self.session.runs(None)
-            self.session.observer.ran_unseen()
-            self.session.tracker.touched(touched_by_pages(self.session.namespace))
+            self.session.workspace.runs(None)
+            self.session.workspace.observer.ran_unseen()
+            self.session.workspace.tracker.touched(touched_by_pages(self.session.namespace))
 
     def after(self, result: Any) -> None:
         """Checkpoint what the cell did (the event `post_run_cell`)."""
@@ -212,13 +213,13 @@ class Cells:
         if cell.info is None or not is_of_cell(result, cell.info):
             return
         self._cell = RunningCell(cell.override)
-        self.session.running = None
+        self.session.workspace.running = None
         if cell.tree is None and result is not None and result.success:
             self._notify_unseen(cell.info)
         shown = cell.recorder.stop() if cell.recorder is not None else []
         run_s = time.perf_counter() - cell.began
         by_callbacks = touched_by_callbacks(self.shell.events, self.session.namespace)
-        self.session.tracker.touched(by_callbacks)
+        self.session.workspace.tracker.touched(by_callbacks)
         self._background.note()
         subject = "this cell" if cell.step is None else f"checkpoint {cell.step.request.name!r}"
         try:
@@ -233,13 +234,13 @@ class Cells:
             notices.notify_defect(self.session, f"{subject} was NOT kept", defect)
         finally:
             self._leave_blocks()
-        self.session.tracker.touched(by_callbacks)  # some are called after this
-        self.session.audit.sample()
+        self.session.workspace.tracker.touched(by_callbacks)  # some are called after this
+        self.session.workspace.audit.sample()
         self._notify_news()
 
     def _leave_blocks(self) -> None:
         """End the steps of blocks that were left by an interrupt before they could end."""
-        for step in () if self._n_inner else tuple(self.session.running_steps.values()):
+        for step in () if self._n_inner else tuple(self.session.state(StepState).running.values()):
             step.left()
 
     def _notify_unseen(self, info: Any) -> None:
@@ -255,9 +256,9 @@ class Cells:
 
     def _notify_news(self) -> None:
         """Say what has become of writes that no cell waited for."""
-        self.session.writing.settle()
-        while self.session.writing.news:
-            notices.warn(self.session.writing.news.popleft())
+        self.session.writes.settle()
+        while self.session.writes.news:
+            notices.warn(self.session.writes.news.popleft())
 
     def _runner(self, *, quiet: bool = False) -> Runner:
         from nbckpt.jupyter.rerunning import InShell
@@ -290,11 +291,11 @@ class Cells:
     def apart(self, override: CellOverride | None = None) -> Iterator[None]:
         """Follow a cell that runs inside another, and then the other again."""
         session, outer = self.session, self._cell
-        running, session.running = session.running, None
+        running, session.workspace.running = session.workspace.running, None
         self._cell = RunningCell(override)
         self._n_inner += 1
         try:
             yield
         finally:
             self._n_inner -= 1
-            self._cell, session.running = outer, running
+            self._cell, session.workspace.running = outer, running

@@ -16,6 +16,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.errors import NbckptError
 from nbckpt.session.session import Session
+from nbckpt.steps.step_state import StepState
 from nbckpt.text.escape import on_a_line
 from nbckpt.timeline.approvals import APPROVAL, VERDICTS, Questions
 
@@ -83,7 +84,7 @@ class Completion:
             "log": lambda typed: self._first(typed, self._branches(), "--all", "-n"),
             "show": lambda typed: self._first(typed, refs()),
             "diff": lambda typed: refs() if len(typed.before) < 2 else (),
-            "why": lambda typed: self._first(typed, session.steps),
+            "why": lambda typed: self._first(typed, session.state(StepState).latest),
             "note": lambda typed: self._first(typed, refs()),
             "tag": lambda typed: [*self._tags(), "--delete"] if typed.before else refs(),
             "update": self._update,
@@ -174,7 +175,7 @@ class Completion:
 
     def _checkpoint(self, typed: Typed) -> Iterable[str]:
         if typed.last in ("--vars", "--exclude"):
-            return sorted(self._session.tracker.user_names())
+            return sorted(self._session.workspace.tracker.user_names())
         if typed.last in ("--deps", "--note"):
             return ()
         if typed.last == "--tag":
@@ -201,7 +202,9 @@ class Completion:
 
     def _names(self) -> list[str]:
         session = self._session
-        line = session.timeline.line(session.position or session.timeline.tip(session.branch))
+        line = session.timeline.line(
+            session.position.id or session.timeline.tip(session.position.branch)
+        )
         return [session.timeline.checkpoints[i].name for i in line[:MOST]]
 
     def _branches(self) -> list[str]:
@@ -218,7 +221,7 @@ class Completion:
     def _assignable(self, ref: str) -> list[str]:
         """The variables of a checkpoint, as the beginnings of assignments."""
         s = self._session
-        checkpoint = s.timeline.resolve(ref, branch=s.branch, here=s.position, before=s.before)
+        checkpoint = s.position.resolve(ref)
         from nbckpt.reports import user_names
 
         return [f"{name}=" for name in user_names(s.timeline.manifest(checkpoint.id))]

@@ -18,7 +18,7 @@ async def rerun(branch: str, ref: str, fresh: bool, everything: bool) -> None:
     shell = get_ipython()
     assert shell is not None
     cells = attached(shell).cells
-    cells.session.branch = branch
+    cells.session.position.branch = branch
     done = await rerun_async(
         cells.shell, cells, cells.session, ref, fresh=fresh, everything=everything, quiet=True
     )

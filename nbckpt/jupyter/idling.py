@@ -150,7 +150,7 @@ class Idling:
             import nbckpt.jupyter.outputs
             import nbckpt.jupyter.telling  # noqa: F401
 
-            self._session.observer.look()
+            self._session.workspace.observer.look()
 
     @callback
     def _glance(self, _: object = None) -> None:
@@ -158,7 +158,7 @@ class Idling:
 
         So that it counts as it was before this cell, and not as this cell's doing.
         """
-        if self._running > OF_ONE_CELL or self._session.position is None:
+        if self._running > OF_ONE_CELL or self._session.position.id is None:
             return
         try:
             self._notify_changes(self.verifier.glance(GLANCE_S), "the next checkpoint has it")
@@ -172,7 +172,7 @@ class Idling:
         Nobody is told: what the cell itself changed is among what is found.
         """
         info = getattr(result, "info", None)
-        if "await" not in str(getattr(info, "raw_cell", "")) or self._session.position is None:
+        if "await" not in str(getattr(info, "raw_cell", "")) or self._session.position.id is None:
             return
         with suppress(NbckptError):  # the checkpoint that follows says it
             self.verifier.glance(GLANCE_S)
@@ -206,15 +206,15 @@ class Idling:
     def _catch_up(self, begun: int) -> None:
         """Have written what waits: what the disk refused, and tables."""
         session = self._session
-        session.writing.settle()
-        if session.writing.refused:  # there may be room now
+        session.writes.settle()
+        if session.writes.refused:  # there may be room now
             with suppress(StoreError):  # the store was closed
-                session.writing.try_again(session.append([]))
+                session.writes.try_again()
         try:
             self._retaining.look()
-            if session.position is None:
+            if session.position.id is None:
                 return
-            manifest = session.timeline.manifest(session.position)
+            manifest = session.timeline.manifest(session.position.id)
             session.tables.make_ahead(
                 manifest, session.namespace, goes_on=lambda: self._is_idle(begun)
             )
@@ -231,7 +231,7 @@ class Idling:
                 self._notify_changes(sweep.found if sweep else set(), "the next checkpoint has it")
                 return
             try:
-                self._session.joining.rest()
+                self._session.pending_cells.rest()
                 sweep = sweep or self.verifier.begin()
                 if sweep.go_on(SLICE_S):
                     assert self._loop is not None
@@ -244,7 +244,9 @@ class Idling:
             except Exception as error:  # a hook's error never breaks the kernel
                 self._clock.close()
                 where = "looking at what changed while nothing ran"
-                self._session.owe_event("hook_failed", where=where, error=type(error).__name__)
+                self._session.writes.owe_event(
+                    "hook_failed", where=where, error=type(error).__name__
+                )
                 self._notify(
                     "looking at what changed while nothing ran has stopped, by a defect in nbckpt: "
                     + "".join(traceback.format_exception(error))
@@ -263,4 +265,4 @@ class Idling:
             self._notify(f"{listed} {how} by {by}; {kept}")
 
     def _notify(self, text: str) -> None:
-        self._session.writing.news.append(text)
+        self._session.writes.news.append(text)

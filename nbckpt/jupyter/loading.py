@@ -17,7 +17,7 @@ def note(shell: InteractiveShell, session: Session, result: Any) -> None:
     try:
         tree = _code_of(shell, result, has_moved=session.moved)
         if tree is not None and not marking.is_our_own(tree):
-            session.ran(tree)
+            session.workspace.ran(tree)
     except ANYTHING as defect:  # a hook's error never breaks the user's cell
         failure = "what made the variables of this cell is not known"
         notices.notify_defect(session, failure, defect)

@@ -39,7 +39,7 @@ def notify_defect(session: Session, what: str, defect: BaseException) -> None:
     """Say on stderr what went wrong by a defect in nbckpt, and note it in the journal."""
     warn(f"{what}, by a defect in nbckpt:")
     traceback.print_exception(defect)
-    session.owe_event("hook_failed", where=what, error=type(defect).__name__)
+    session.writes.owe_event("hook_failed", where=what, error=type(defect).__name__)
 
 
 def notify(text: str) -> None:

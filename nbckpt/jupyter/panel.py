@@ -23,7 +23,7 @@ from nbckpt.session.session import Session
 from nbckpt.text.commands import in_notebook
 
 if TYPE_CHECKING:
-    from nbckpt.session.navigation import Moved
+    from nbckpt.session.move_result import MoveResult
 
 Args: TypeAlias = Mapping[str, Any]
 Answer: TypeAlias = dict[str, Any]
@@ -91,7 +91,7 @@ class Panel:
             message = f"{op!r} is nothing that can be asked here: {known} are"
             raise UsageError(message)
         if op in WRITES:
-            self._session.running = None  # as a call from outside a cell
+            self._session.workspace.running = None  # as a call from outside a cell
         return self._ops[op](args)
 
     def guarded(self, op: str, job: Callable[[], Answer]) -> Answer:
@@ -116,9 +116,7 @@ class Panel:
 
     def _checkpoint(self, args: Args) -> Checkpoint:
         """The one that is meant; nothing new is read, which is for who writes."""
-        s = self._session
-        ref = _text(args, "ref")
-        return s.timeline.resolve(ref, branch=s.branch, here=s.position, before=s.before)
+        return self._session.position.resolve(_text(args, "ref"))
 
     def _details(self, args: Args) -> Answer:
         return details_of(self._session, self._checkpoint(args))
@@ -175,22 +173,22 @@ class Panel:
         expressions = {str(name): str(value) for name, value in values.items()}
         branch = args.get("branch") or None
         moved = self._session.fork(_text(args, "ref"), branch, expressions=expressions)
-        return self._moved(moved, f"on new branch {self._session.branch!r}, forked at")
+        return self._moved(moved, f"on new branch {self._session.position.branch!r}, forked at")
 
     def _switch(self, args: Args) -> Answer:
         moved = self._session.switch(_text(args, "branch"))
-        return self._moved(moved, f"on branch {self._session.branch!r}, at")
+        return self._moved(moved, f"on branch {self._session.position.branch!r}, at")
 
     def _resume(self, args: Args) -> Answer:
         """As `%resume` does, or, of a notebook that died on its second run, where that stood."""
         from nbckpt.jupyter.notebook.resuming import target_of
 
         session, branch = self._session, args.get("branch") or None
-        if args.get("once") and session.position is not None:
+        if args.get("once") and session.position.id is not None:
             text = "this notebook was resumed already, or has gone on without"
             return {
                 **self._confirmation(text),
-                "checkpoint": session.position,
+                "checkpoint": session.position.id,
                 "failed": [],
                 "error": text,
             }
@@ -199,7 +197,7 @@ class Panel:
         moved = session.resume(branch, fallback=bool(args.get("fallback")))
         if target is not None and session.timeline.is_ancestor(target.id, moved.checkpoint.id):
             moved = moved if target.id == moved.checkpoint.id else session.rewind(target.id)
-        return self._moved(moved, f"resumed {session.branch!r} at")
+        return self._moved(moved, f"resumed {session.position.branch!r} at")
 
     def _checkpoint_now(self, args: Args) -> Answer:
         tags = args.get("tags") or ()
@@ -208,7 +206,7 @@ class Panel:
         made = self._session.checkpoint(name, tags=tags, note=note, sync=True)
         return {**self._confirmation(f"kept as {made.name!r}"), "checkpoint": made.id}
 
-    def _moved(self, moved: Moved, did: str) -> Answer:
+    def _moved(self, moved: MoveResult, did: str) -> Answer:
         return {
             **self._confirmation(
                 "\n".join(reports.moved_lines(moved, did, self._session.notebook))
@@ -226,7 +224,7 @@ class Panel:
         told = trust.amount(session.store, session.timeline)
         trust.take_over(session.store, seen, session=session)
         session.refresh()
-        session.tell("trusted")
+        session.emit("trusted")
         return self._confirmation(trust.trusted_text(told))
 
     def _rerun(self, args: Args) -> Answer:

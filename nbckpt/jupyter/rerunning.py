@@ -17,7 +17,7 @@ from nbckpt.runtime.interrupts import held
 from nbckpt.session.session import Session
 from nbckpt.steps.rerun.recorded_cells import Recorded
 from nbckpt.steps.rerun.rerun import Rerun, driven, rerun_with
-from nbckpt.steps.step import Request
+from nbckpt.steps.step_request import Request
 
 
 class InShell:

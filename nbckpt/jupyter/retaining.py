@@ -57,4 +57,4 @@ class Retaining:
             text = f"old checkpoints were not removed: {problem}"
             if text != self._told:
                 self._told = text
-                self._session.writing.news.append(text)
+                self._session.writes.news.append(text)

@@ -25,6 +25,7 @@ from nbckpt.jupyter.transforming import Transformer
 from nbckpt.session.session import Session
 from nbckpt.session.shutdown import end
 from nbckpt.steps import current_session
+from nbckpt.steps.step_state import StepState
 from nbckpt.storage.store import Store
 from nbckpt.timeline.events import let_shell_warn
 
@@ -56,8 +57,9 @@ class Extension:
         self.session = Session(
             store, shell.user_ns, notebook=name, hidden=hidden, settings=settings
         )
-        self.session.asker = self._ask
-        self.session.shown = (vars(shell.displayhook), shell.user_ns_hidden)
+        steps = self.session.state(StepState)
+        steps.asker = self._ask
+        steps.results = (vars(shell.displayhook), shell.user_ns_hidden)
         self.cells = Cells(shell, self.session)
         self.comms = Comms(self.cells)
         self._transformer = Transformer(self.cells, self.comms)
@@ -129,7 +131,7 @@ class Extension:
         try:
             end(self.session)
         finally:
-            self.session.observer.end()
+            self.session.workspace.observer.end()
             self.session.store.close()
 
     def _ask(self, desk: Desk, question: Question) -> Shown:
@@ -182,8 +184,8 @@ def load(shell: InteractiveShell) -> None:
     extension.attach()
     setattr(shell, _ATTRIBUTE, extension)
     session = extension.session
-    text = reports.greeting(session.timeline, session.branch, str(session.store.path))
-    notices.say(shell, text, branch=session.branch)
+    text = reports.greeting(session.timeline, session.position.branch, str(session.store.path))
+    notices.say(shell, text, branch=session.position.branch)
     if strangers := reports.strangers_text(session.store).replace("`nbckpt", "`%nbckpt"):
         notices.say(shell, f"nbckpt: {strangers}", untrusted=True)
     for problem in session.settings.problems:

@@ -50,7 +50,7 @@ def _show_outputs(shell: InteractiveShell, session: Session, checkpoint: Checkpo
     from nbckpt.jupyter import outputs
     from nbckpt.steps import cell_results
 
-    maker = session.unkept.noted(checkpoint)
+    maker = session.workspace.unkept.noted(checkpoint)
     ids = live_ids(checkpoint.observed.get("widgets"), session.namespace)
     outputs.show(shell, recorded, lambda kept: cell_results.restored(session, kept, maker), ids)
 
@@ -95,7 +95,7 @@ def _notify_new_line(shell: InteractiveShell, session: Session, head: Checkpoint
     names = [b for b, tip in session.timeline.branches.items() if tip == head.id]
     if names:
         text = (
-            f"nbckpt: {session.branch!r} begins anew here; what was kept before is on "
+            f"nbckpt: {session.position.branch!r} begins anew here; what was kept before is on "
             f"{names[0]!r}: %resume {names[0]} goes on there"
         )
         notices.say(shell, text, branch=names[0])

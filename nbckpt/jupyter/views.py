@@ -21,6 +21,7 @@ from nbckpt.jupyter.throttle import Throttle
 from nbckpt.reports.timeline_rows import Listed, Listing
 from nbckpt.runtime import clock
 from nbckpt.session.costs import ledger_of
+from nbckpt.steps.step_state import StepState
 
 BRIEF_S = 0.2
 """Of what takes less, no view says that it runs."""
@@ -154,7 +155,7 @@ class Views:
             except Exception as error:  # a view never breaks the kernel; the next prompt says it
                 if not self._has_failed:
                     self._has_failed = True
-                    news = self.cells.session.writing.news
+                    news = self.cells.session.writes.news
                     text = f"by a defect in nbckpt: {type(error).__name__}: {error}"
                     news.append(f"%timeline no longer shows all that happens, {text}")
 
@@ -187,10 +188,10 @@ class Views:
             "began_at": doing.began_at,
             **dict.fromkeys(("done", "total", "calls", "cost_usd")),
         }
-        steps = tuple(self.cells.session.running_steps.values())
+        steps = tuple(self.cells.session.state(StepState).running.values())
         if steps:  # a block, within its cell
             step = steps[-1]
-            busy.update(name=step.request.name, calls=sum(step.calls for step in steps))
+            busy.update(name=step.request.name, calls=sum(step.calls.n_answered for step in steps))
             busy["cost_usd"] = self._cost_since(doing.began_at)
             if (counted := step.at.counted) is not None:
                 of = None if counted[1] < 0 else counted[1]

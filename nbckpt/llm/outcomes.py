@@ -58,5 +58,5 @@ class CallOutcomes:
 
 def notify(session: Session, text: str) -> None:
     """Show a notice to the user at the next prompt, once."""
-    if text not in session.writing.news:
-        session.writing.news.append(text)
+    if text not in session.writes.news:
+        session.writes.news.append(text)

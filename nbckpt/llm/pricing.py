@@ -103,7 +103,7 @@ def reprice(session: Session) -> Repriced:
         if after.cost_usd is not None:
             sources[after.price] += 1
     if new:
-        session.append(list(price_records(new, clock.now()))).result()
+        session.writes.append(list(price_records(new, clock.now()))).result()
         session.refresh()
     unknown = len(records) - sum(sources.values())
     return Repriced(len(records), len(new), before_usd, after_usd, dict(sources), unknown)

@@ -65,7 +65,9 @@ class RecordingWriter:
         except StoreError as problem:
             if state == "done":
                 self._land(call, None, None)
-            self._session.owe_event("not_recorded", name=question.scope.step, error=str(problem))
+            self._session.writes.owe_event(
+                "not_recorded", name=question.scope.step, error=str(problem)
+            )
             notify(
                 self._session,
                 f"an answer of {question.endpoint.provider} is NOT recorded: {problem}",
@@ -91,7 +93,7 @@ class RecordingWriter:
         record = recording_record(recording)
         written = self._lookup.append(record)
         if recording.state == "done":
-            self._session.writing.follow(f"an answer of {recording.provider}", written)
+            self._session.writes.follow(f"an answer of {recording.provider}", written)
         return written
 
     @whole
@@ -109,7 +111,7 @@ class RecordingWriter:
         _observe(call, error=kind)
         values = values_of(question.asked, question.body, self._fields())
         try:
-            self._session.record_event(
+            self._session.writes.record_event(
                 "model_call_failed",
                 name=scope_.step,
                 provider=endpoint.provider,

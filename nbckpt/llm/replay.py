@@ -42,7 +42,7 @@ class ReplayLookup:
     def append(self, record: Record) -> Future[None]:
         """Append a new recording to the session's journal, and find it from now on."""
         with self._lock:
-            written = self._session.append([record])
+            written = self._session.writes.append([record])
             self._index.take([record])
         return written
 
@@ -89,7 +89,7 @@ class ReplayLookup:
             found = [record for record in found if record["created_at"] >= oldest]
         if len(found) < 2:
             return found[0] if found else None
-        timeline, here = self._session.timeline, self._session.position
+        timeline, here = self._session.timeline, self._session.position.id
         line = {None, *timeline.line(here)}
         return newest([r for r in found if r["position"] in line] or found)
 

@@ -29,6 +29,7 @@ from nbckpt.text.units import (
     duration_text,
     usd_text,
 )
+from nbckpt.timeline.following import next_names
 from nbckpt.timeline.timeline import Timeline
 
 VARIABLES = (
@@ -181,7 +182,7 @@ def _facts(timeline: Timeline, checkpoint: Checkpoint, now: float) -> list[tuple
         ("branch", checkpoint.branch),
         ("head of", ", ".join(heads)),
         ("parent", f"{parent.name} ({parent.id[:ID_LENGTH]})" if parent else ""),
-        ("next", ", ".join(timeline.next_names(checkpoint.id))),
+        ("next", ", ".join(next_names(timeline, checkpoint.id))),
         ("notebook", checkpoint.notebook),
         ("cell", "" if count is None else f"In [{count}]"),
         ("tags", ", ".join(checkpoint.tags)),

@@ -154,11 +154,11 @@ def _recent(events: Sequence[Record], kinds: frozenset[str], since: float) -> di
 
 
 def _unwritten(session: Session) -> dict[str, object]:
-    session.writing.settle()
+    session.writes.settle()
     return {
         "bytes": session.store.unwritten_bytes,
-        "checkpoints": len(session.writing.unfinished),
-        "refused": session.writing.refused,
+        "checkpoints": len(session.writes.unfinished),
+        "refused": session.writes.refused,
     }
 
 

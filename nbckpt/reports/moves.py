@@ -12,10 +12,10 @@ from nbckpt.text.escape import on_a_line
 from nbckpt.text.units import count_text, duration_text
 
 if TYPE_CHECKING:
-    from nbckpt.session.navigation import Moved
+    from nbckpt.session.move_result import MoveResult
 
 
-def moved_lines(moved: Moved, did: str, notebook: str) -> list[str]:
+def moved_lines(moved: MoveResult, did: str, notebook: str) -> list[str]:
     """Report of a move: the first line counts the restored variables, the others name the rest.
 
     Parameters
@@ -44,7 +44,7 @@ def moved_lines(moved: Moved, did: str, notebook: str) -> list[str]:
     return [on_a_line(line) for line in lines]
 
 
-def _left_lines(moved: Moved) -> list[str]:
+def _left_lines(moved: MoveResult) -> list[str]:
     """Report of the variables that the checkpoint does not hold."""
     refused = {r.variable: str(r) for r in moved.refused}
     texts = {name: refused[name] for name in moved.left if name in refused}
@@ -63,7 +63,7 @@ def _left_lines(moved: Moved) -> list[str]:
     return lines
 
 
-def _became(name: str, moved: Moved) -> str:
+def _became(name: str, moved: MoveResult) -> str:
     if name in moved.absent:
         return ""
     if name in moved.removed:

@@ -22,6 +22,7 @@ from nbckpt.session.costs import (
     replays_in,
 )
 from nbckpt.session.recorded_outputs import recorded_outputs
+from nbckpt.timeline.following import next_names
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
@@ -162,10 +163,10 @@ def status_of(
     """
     return {
         "store": str(session.store.path),
-        "branch": session.branch,
-        "position": session.position,
-        "head": session.timeline.branches.get(session.branch),
-        "before": session.before,
+        "branch": session.position.branch,
+        "position": session.position.id,
+        "head": session.timeline.branches.get(session.position.branch),
+        "before": session.position.before,
         "busy": None if busy is None else dict(busy),
         "now": now,
         **totals,
@@ -192,7 +193,7 @@ def details_of(session: Session, checkpoint: Checkpoint) -> dict[str, Any]:
         "omitted": list(checkpoint.omitted),
         "outputs": outputs_of(session.store, checkpoint),
         "calls": _calls_of(session, ledger, checkpoint.id),
-        "next": list(timeline.next_names(checkpoint.id)),
+        "next": list(next_names(timeline, checkpoint.id)),
         "joined": [cell.source for cell in checkpoint.joined],
         "parent": parent and {"id": parent.id, "name": parent.name},
     }

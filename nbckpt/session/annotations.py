@@ -59,8 +59,8 @@ def require_tag(text: str) -> None:
 
 
 def _mark(session: Session, checkpoint: Checkpoint, records: list[Record]) -> Checkpoint:
-    session.writing.follow(f"the mark of {checkpoint.name!r}", session.append(records))
+    session.writes.follow(f"the mark of {checkpoint.name!r}", session.writes.append(records))
     for record in records:
         session.timeline.apply(record)
-    session.tell("tag")
+    session.emit("tag")
     return session.timeline.checkpoints[checkpoint.id]

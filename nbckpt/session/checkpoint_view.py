@@ -14,6 +14,7 @@ from nbckpt.fingerprint.random_state import NAMES
 from nbckpt.model import Cell, Checkpoint, Manifest, Refusal, Variable
 from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
+from nbckpt.timeline.following import next_names
 
 
 def ref_of(ref: object) -> str:
@@ -91,7 +92,7 @@ class Look(Own):
     @property
     def next(self) -> tuple[str, ...]:
         """Names of the recorded steps that follow."""
-        return self._session.timeline.next_names(self.id)
+        return next_names(self._session.timeline, self.id)
 
     @property
     def values(self) -> Mapping[str, object]:

@@ -64,12 +64,17 @@ def rewind(session: Session, ref: str) -> Pointed:
     """
     target = session.get(ref)
     require_trusted(target)
-    before = session.head
-    session.move_head(target, told=f"the rewind to {target.name!r}")
-    session.record_event("rewound", checkpoint=target.id, name=target.name)
+    before = session.position.head
+    session.position.move_head(target, told=f"the rewind to {target.name!r}")
+    session.writes.record_event("rewound", checkpoint=target.id, name=target.name)
     heads = session.timeline.branches
     left = next((b for b, tip in heads.items() if before and tip == before.id), "")
-    return Pointed("is at", session.branch, target, left=left if left != session.branch else "")
+    return Pointed(
+        "is at",
+        session.position.branch,
+        target,
+        left=left if left != session.position.branch else "",
+    )
 
 
 def switch(session: Session, branch: str) -> Pointed:
@@ -86,9 +91,9 @@ def switch(session: Session, branch: str) -> Pointed:
     if head is None:
         raise BranchNotFoundError(unknown_branch(session.timeline, branch))
     require_trusted(head)
-    session.branch = branch
-    session.move_head(head, told=f"the switch to {branch!r}")
-    session.record_event("switched", checkpoint=head.id, name=head.name, branch=branch)
+    session.position.branch = branch
+    session.position.move_head(head, told=f"the switch to {branch!r}")
+    session.writes.record_event("switched", checkpoint=head.id, name=head.name, branch=branch)
     who = f"notebook {session.notebook!r}" if session.notebook else "the notebook"
     return Pointed(f"is the one that {who} resumes on, at", branch, head)
 
@@ -103,13 +108,15 @@ def fork(session: Session, ref: str, branch: str | None, expressions: Mapping[st
     """
     if expressions:
         made = session.fork(ref, branch, expressions=expressions).checkpoint
-        return Pointed("begins at", session.branch, made, tuple(expressions))
+        return Pointed("begins at", session.position.branch, made, tuple(expressions))
     target = session.get(ref)
     require_trusted(target)
-    session.branch = branching.new_branch(session, branch)
-    session.move_head(target, told=f"branch {session.branch!r}")
-    session.record_event("forked", checkpoint=target.id, name=target.name, branch=session.branch)
-    return Pointed("begins at", session.branch, target)
+    session.position.branch = branching.new_branch(session, branch)
+    session.position.move_head(target, told=f"branch {session.position.branch!r}")
+    session.writes.record_event(
+        "forked", checkpoint=target.id, name=target.name, branch=session.position.branch
+    )
+    return Pointed("begins at", session.position.branch, target)
 
 
 def update(session: Session, ref: str, expressions: Mapping[str, str], step: str | None) -> Pointed:
@@ -121,4 +128,4 @@ def update(session: Session, ref: str, expressions: Mapping[str, str], step: str
         As `Session.update`.
     """
     made = session.update(ref, {}, step, expressions=expressions)
-    return Pointed("is at", session.branch, made, tuple(expressions))
+    return Pointed("is at", session.position.branch, made, tuple(expressions))

@@ -23,7 +23,7 @@ from nbckpt.model import Checkpoint, Key, Variable
 
 if TYPE_CHECKING:
     from nbckpt.capture.selection import Selection
-    from nbckpt.session.workspace import Keeping
+    from nbckpt.session.session import Session
 
 _SETTING_UP = frozenset({"autoreload", "config", "load_ext", "matplotlib", "nbckpt", "resume"})
 """Line magics that run no code of the notebook."""
@@ -62,26 +62,26 @@ def _words(statement: ast.stmt) -> Iterator[str]:
             yield from str(node.value).split()
 
 
-def start_of(session: Keeping, key: Key, *, can_import: bool) -> str:
+def start_of(session: Session, key: Key, *, can_import: bool) -> str:
     """A token of the variables with which a step begins; empty if these are not all that counts.
 
     A variable that a statement or a file makes again may be another each time.
     """
-    found = (session.capturer.kept_as(name) for name in key.inputs)
+    found = (session.workspace.capturer.kept_as(name) for name in key.inputs)
     if any(variable is not None and _may_differ(variable) for variable in found):
         return ""
     return _token(session, can_import=can_import)
 
 
-def begins_again(session: Keeping, checkpoint: Checkpoint) -> bool:
+def begins_again(session: Session, checkpoint: Checkpoint) -> bool:
     """True if the variables are, to the last, those with which a step began."""
     return bool(_that_begin_here(session, [checkpoint]))
 
 
-def _that_begin_here(session: Keeping, checkpoints: Iterable[Checkpoint]) -> list[Checkpoint]:
+def _that_begin_here(session: Session, checkpoints: Iterable[Checkpoint]) -> list[Checkpoint]:
     """Those that could have begun here, nothing but restores having made all variables."""
     begun = [checkpoint for checkpoint in checkpoints if checkpoint.began_as]
-    if not begun or not session.has_only_restored:
+    if not begun or not session.workspace.has_only_restored:
         return []
     starts = {
         can_import: _token(session, can_import=can_import)
@@ -90,7 +90,7 @@ def _that_begin_here(session: Keeping, checkpoints: Iterable[Checkpoint]) -> lis
     return [checkpoint for checkpoint in begun if checkpoint.began_as in starts.values()]
 
 
-def _token(session: Keeping, *, can_import: bool) -> str:
+def _token(session: Session, *, can_import: bool) -> str:
     """A digest of the variables as they are kept; empty if one may not be as it was kept.
 
     Names count, too, that are no kept variables or stand for modules beside the notebook: one that
@@ -98,10 +98,10 @@ def _token(session: Keeping, *, can_import: bool) -> str:
     """
     beside = names_beside() if can_import else ()
     # What shares is in one blob, and what a value refers to by name stands in its blob.
-    variables = session.tracker.settled_digest()
+    variables = session.workspace.tracker.settled_digest()
     if beside is None or not variables:
         return ""
-    hidden = _digest_of_names(frozenset(session.tracker.hidden_names()))
+    hidden = _digest_of_names(frozenset(session.workspace.tracker.hidden_names()))
     # But the one for results, which IPython puts there.
     built_in = _digest_of_names(frozenset(vars(builtins).keys() - {"_"}))
     told = "\n".join([variables, "", hidden, built_in, "", *beside])
@@ -118,7 +118,7 @@ def _may_differ(variable: Variable) -> bool:
 
 
 def known_key(
-    session: Keeping,
+    session: Session,
     name: str,
     tree: ast.Module,
     selection: Selection,
@@ -134,7 +134,7 @@ def known_key(
         Names that are absent because what they held could not be kept.
     """
     names = names_of_tree(tree, session.namespace)
-    if names.magics or not session.has_only_restored:
+    if names.magics or not session.workspace.has_only_restored:
         return None
     imported = {f"{MODULE}{m}" for name in names.imports for m in user_modules(name)}
     begun = session.timeline.begun(name, digest_of_tree(tree))
@@ -149,7 +149,7 @@ def known_key(
     return None
 
 
-def _counts_the_same(session: Keeping, key: Key, lacking: Container[str]) -> bool:
+def _counts_the_same(session: Session, key: Key, lacking: Container[str]) -> bool:
     """True if all that a key holds beside variables that are kept is so now."""
     if any(name.startswith(TEXT) for name in key.functions):
         return False
@@ -159,7 +159,7 @@ def _counts_the_same(session: Keeping, key: Key, lacking: Container[str]) -> boo
     values = {n: digest for module in found.values() for n, digest in module.values.items()}
     if any(key.inputs.get(n) != digest for n, digest in values.items()):
         return False
-    others = key.inputs.keys() - {*values, *session.capturer.kept_names()}
+    others = key.inputs.keys() - {*values, *session.workspace.capturer.kept_names()}
     return all(
         key.inputs[n] == ABSENT and n not in session.namespace and n not in lacking for n in others
     )

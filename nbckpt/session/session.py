@@ -2,37 +2,58 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
+from contextlib import suppress
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from nbckpt.capture.background_work import AtWork
-from nbckpt.capture.untrusted import require_trusted
+from nbckpt.capture.selection import Selection
 from nbckpt.config.auto_policy import OFF, Policy
 from nbckpt.config.settings import Settings
 from nbckpt.config.sources import settings_from, settings_of
-from nbckpt.digests import Digest
+from nbckpt.config.validate import require_text
+from nbckpt.errors import StoreError
 from nbckpt.fingerprint.names import Own
-from nbckpt.model import Checkpoint, Key
+from nbckpt.model import Checkpoint
+from nbckpt.runtime import clock, telemetry
 from nbckpt.session import navigation
-from nbckpt.session.auto.pending_cells import Joining
-from nbckpt.session.branch_position import verb
-from nbckpt.session.navigation import Moved
+from nbckpt.session.auto.pending_cells import PendingCells
+from nbckpt.session.branch_position import BranchPosition
+from nbckpt.session.checkpoint_writer import CheckpointWriter
+from nbckpt.session.history_follower import HistoryFollower
+from nbckpt.session.move_result import MoveResult
+from nbckpt.session.parquet_tables import TableKeeper
+from nbckpt.session.pending_writes import PendingWrites, Writer
 from nbckpt.session.reducers import Reducer
-from nbckpt.session.shutdown import end_at_exit
-from nbckpt.session.workspace import Keeping
+from nbckpt.session.shutdown import register_atexit
+from nbckpt.session.workspace import Workspace
 from nbckpt.storage.store import Store
+from nbckpt.timeline.references import require_name
+from nbckpt.timeline.timeline import Timeline
+
+if TYPE_CHECKING:
+    import duckdb
+
+_State = TypeVar("_State")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
-class Interrupted(NamedTuple):
-    """A step that raised in this session, and what it had made of its own inputs by then."""
+def verb(method: Callable[Concatenate[Session, _P], _R]) -> Callable[Concatenate[Session, _P], _R]:
+    """`method`, which one thread is in at once, and which no interrupt leaves half done."""
 
-    key: Key
-    inputs: Mapping[str, Digest]
+    @wraps(method)
+    def alone(self: Session, /, *args: _P.args, **named: _P.kwargs) -> _R:
+        with self.store.turn.taken():
+            return method(self, *args, **named)
+
+    return alone
 
 
-class Session(Keeping, Own):
+class Session(Own):
     """A live namespace bound to one branch of one store.
 
     Parameters
@@ -50,10 +71,32 @@ class Session(Keeping, Own):
 
     Attributes
     ----------
-    at_work
-        What went on beside the cells when one began or ended last.
-    running_steps
-        id → each step whose body runs, in the order in which they began.
+    began_at
+        When it began, in seconds since 1970.
+    timeline
+        The history of the store.
+    position
+        Its branch, and the checkpoint that the namespace comes from.
+    workspace
+        The namespace, and what may have changed in it.
+    writes
+        What it writes into its journal.
+    follower
+        Takes in what other sessions write.
+    checkpoints
+        Makes its checkpoints.
+    pending_cells
+        Cells that the next checkpoint will hold.
+    tables
+        Tables of checkpoints as Parquet.
+    listeners
+        Called with what happened: ``checkpoint``, ``progress``, ``moved``, ``tag``, ``refreshed``
+        (others have written) or ``pruned``, on the thread where it happened; and ``written``, on
+        the thread that writes, once the journal has an event.
+    moved
+        Whether the namespace was made that of another checkpoint while the cell runs.
+    ended
+        Whether it has ended.
     """
 
     def __init__(
@@ -66,76 +109,136 @@ class Session(Keeping, Own):
         hidden: Container[str] = frozenset(),
         settings: Settings | None = None,
     ) -> None:
-        super().__init__(store, namespace, notebook, branch, hidden, settings)
-        self.moved = False
-        self.interrupted: dict[str, Interrupted] = {}
-        # Of `nbckpt.steps`, which stands above the session: it alone looks into them.
-        self.steps: dict[str, Any] = {}
-        self.running_steps: dict[int, Any] = {}
-        self.at_work: list[AtWork] = []
-        self.reruns = False
-        self.pays_anew = False
-        self.watch: Any = None
-        self.runner: Callable[..., Any] | None = None
-        self.confirms: Callable[[str], bool | None] | None = None
-        self.is_remaking = False
-        self.asker: Callable[..., Any] | None = None
-        self.shown: tuple[dict[str, object], ...] = ()
-        self.reducers: dict[str, Reducer] = {}
+        self.id = os.urandom(6).hex()
+        self.began_at = clock.now()
+        self.store = store
+        self.namespace = namespace
+        self.notebook = notebook
+        self.listeners: list[Callable[[str], None]] = []
+        self.timeline = Timeline()
+        self.writes = PendingWrites(
+            store,
+            self.timeline,
+            Writer(self.id, notebook),
+            begin=partial(register_atexit, self),
+            emit=self.emit,
+        )
+        self.position = BranchPosition(self.timeline, self.writes, notebook, branch)
+        self.follower = HistoryFollower(store, self.timeline, self.writes, self.position, self.emit)
+        telemetry.measure(store)
+        self.refresh()
+        if branch is None:
+            self.position.choose_usual_branch()
+        self.tables = TableKeeper(store)
+        self.workspace = Workspace(store, namespace, hidden, self.position, self.writes)
+        self.checkpoints = CheckpointWriter(self)
+        self.settings = settings or settings_from()
         self.policy: Policy = OFF
-        self.joining = Joining(self)
+        self.pending_cells = PendingCells(self)
+        self.reducers: dict[str, Reducer] = {}
+        self.moved = False
         self.ended = False
+        self._states: dict[type[Any], Any] = {}
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that hold for this session."""
+        return self._settings
+
+    @settings.setter
+    def settings(self, settings: Settings) -> None:
+        self._settings = settings
+        self.workspace.apply_settings(settings)
+
+    def state(self, kind: type[_State]) -> _State:
+        """State of this session that code above it owns; made when it is first asked for."""
+        found: _State | None = self._states.get(kind)
+        if found is None:
+            found = self._states.setdefault(kind, kind())
+        return found
+
+    def emit(self, what: str) -> None:
+        """Let who listens know that something happened."""
+        for listener in list(self.listeners):
+            try:
+                listener(what)
+            except Exception as problem:  # a view that fails is no reason for a cell to
+                told = f"a listener failed at {what!r}: {type(problem).__name__}: {problem}"
+                if told not in self.writes.news:
+                    self.writes.news.append(told)
+
+    def refresh(self) -> None:
+        """Take in what other sessions have written, and what became of this one's own writes."""
+        self.follower.refresh()
+
+    def wait(self, timeout_s: float | None = None) -> None:
+        """Return when everything so far is durable; see `nbckpt.wait`."""
+        self.writes.wait(timeout_s)
+
+    def get(self, ref: str) -> Checkpoint:
+        """The checkpoint that `ref` names; else a CheckpointNotFoundError says what there is."""
+        self.refresh()
+        return self.position.resolve(ref)
+
+    def history(self) -> list[Checkpoint]:
+        """The checkpoints of this branch, newest first."""
+        self.refresh()
+        head = self.position.head
+        newest = self.position.id or (head.id if head else None)
+        return self.timeline.ancestry(newest) if newest else []
+
+    def sql(self, query: str) -> duckdb.DuckDBPyRelation:
+        """The answer of DuckDB to `query`, over `checkpoints`, `variables` and so on."""
+        from nbckpt.storage.query import Place, relation
+
+        require_text(query, "a query")
+        with suppress(StoreError):  # a disk that takes nothing can be asked; prompts tell of it
+            self.wait()
+        self.refresh()
+        place = Place(self.position.branch, self.position.id, self.position.before)
+        return relation(self.store, self.timeline, query, place=place, make=self.tables.record)
+
+    @verb
+    def checkpoint(
+        self,
+        name: str,
+        *,
+        vars: Iterable[str] | None = None,  # noqa: A002  # the option's name everywhere else
+        exclude: Iterable[str] = (),
+        tags: Iterable[str] = (),
+        note: str = "",
+        sync: bool = False,
+    ) -> Checkpoint:
+        """Keep what is there now, under `name`.
+
+        Raises
+        ------
+        UsageError
+            If `name` is none that a reference can mean.
+        VariableNotFoundError
+            If `vars` names a variable that does not exist.
+        StoreError
+            If the disk refuses.
+        """
+        name = require_name(name)
+        selection = Selection(None if vars is None else frozenset(vars), frozenset(exclude))
+        self.workspace.require_names(selection)
+        self.workspace.ran(self.workspace.running)
+        return self.checkpoints.keep(name, selection, tags=tuple(tags), note=note, sync=sync)
 
     @verb
     def event(self, name: str) -> Checkpoint | None:
-        """Say that something happened: under ``%nbckpt auto event`` a checkpoint, else a note.
-
-        Returns
-        -------
-        Checkpoint or None
-            What was made, under `name`; None if the policy does not wait for this event.
-        """
-        return self.joining.event(name)
-
-    def begins(self) -> None:
-        """Have the session ended when the interpreter exits."""
-        end_at_exit(self)
-
-    # -- going back -------------------------------------------------------------------------
+        """Say that something happened; the checkpoint of it, if the policy makes one."""
+        return self.pending_cells.event(name)
 
     @verb
-    def rewind(self, ref: str) -> Moved:
-        """Make the namespace that of `ref`. What was there is checkpointed first.
-
-        Raises
-        ------
-        CheckpointNotFoundError
-            If `ref` names none.
-        StoreError
-            If what is there now cannot be written: nothing was changed.
-        """
-        self._before_moving()
+    def rewind(self, ref: str) -> MoveResult:
+        """Make the namespace that of `ref`; see `nbckpt.rewind`."""
         return navigation.rewind(self, ref)
 
     @verb
-    def resume(self, branch: str | None = None, *, fallback: bool = False) -> Moved:
-        """Bring the head of `branch` into this namespace, as after a restart.
-
-        Parameters
-        ----------
-        fallback
-            If the head is damaged, take the newest checkpoint that is whole.
-
-        Raises
-        ------
-        BranchNotFoundError
-            If there is no such branch.
-        CheckpointNotFoundError
-            If there is nothing on it yet.
-        FormatError
-            If the head is damaged: nothing was changed, and the message says what could be had.
-        """
-        self._before_moving()
+    def resume(self, branch: str | None = None, *, fallback: bool = False) -> MoveResult:
+        """Bring the head of `branch` into this namespace; see `nbckpt.resume`."""
         return navigation.resume(self, branch, fallback=fallback)
 
     @verb
@@ -145,41 +248,15 @@ class Session(Keeping, Own):
         branch: str | None = None,
         values: Mapping[str, object] | None = None,
         expressions: Mapping[str, str] | None = None,
-    ) -> Moved:
-        """A new branch at `ref`, and the session on it. What was there is checkpointed first.
-
-        Parameters
-        ----------
-        branch
-            Its name; by default one is made of this branch's: `main-2`.
-        values, expressions
-            Variables that are to be other than at `ref`: objects, and then texts that are
-            evaluated there, in this order.
-
-        Raises
-        ------
-        CheckpointNotFoundError
-            If `ref` names none.
-        BranchExistsError
-            If the name is taken.
-        UsageError
-            If the name cannot be had, or an expression fails: nothing was changed.
-        """
-        self._before_moving()
+    ) -> MoveResult:
+        """Be on a new branch at `ref`; see `branching.fork`."""
         from nbckpt.session import branching
 
         return branching.fork(self, ref, branch, values or {}, expressions or {})
 
     @verb
-    def switch(self, branch: str) -> Moved:
-        """Go to the head of a branch. What was there is checkpointed first.
-
-        Raises
-        ------
-        BranchNotFoundError
-            If there is no such branch.
-        """
-        self._before_moving()
+    def switch(self, branch: str) -> MoveResult:
+        """Go to the head of a branch; see `nbckpt.switch`."""
         from nbckpt.session import branching
 
         return branching.switch(self, branch)
@@ -192,82 +269,37 @@ class Session(Keeping, Own):
         as_step: str | None = None,
         expressions: Mapping[str, str] | None = None,
     ) -> Checkpoint:
-        """Give variables values by hand, as if a step had made them after `ref`.
-
-        Each goes through the reducer of its variable. Where `ref` is the head of this branch, the
-        branch goes on; else it is a new branch. The session is there.
-
-        Parameters
-        ----------
-        as_step
-            The step that the values are attributed to; by default that of `ref`.
-        expressions
-            More values, as texts that are evaluated at `ref`.
-
-        Raises
-        ------
-        CheckpointNotFoundError
-            If `ref` names none.
-        UsageError
-            If there is no such step, or an expression or a reducer fails: nothing was changed.
-        """
-        self._before_moving()
+        """Give variables values by hand, as if a step had made them; see `branching.update`."""
         from nbckpt.session import branching
 
         return branching.update(self, ref, values, as_step, expressions or {})
 
     @verb
     def tag(self, ref: str, *tags: str, delete: bool = False) -> Checkpoint:
-        """Give a checkpoint tags, or take them away; the checkpoint as it is then.
+        """Give a checkpoint tags, or take them away; the checkpoint as it is then."""
+        from nbckpt.session import annotations
 
-        Raises
-        ------
-        UsageError
-            If a tag has a space, a comma or `#` in it, or one to delete is not there.
-        """
-        from nbckpt.session import annotations as marks
-
-        return marks.tag(self, ref, tags, delete=delete)
+        return annotations.tag(self, ref, tags, delete=delete)
 
     @verb
     def note(self, ref: str, text: str) -> Checkpoint:
         """Give a checkpoint another note; the checkpoint as it is then."""
-        from nbckpt.session import annotations as marks
+        from nbckpt.session import annotations
 
-        return marks.note(self, ref, text)
-
-    @verb
-    def go_to(self, target: Checkpoint) -> None:
-        """Make the namespace that of a checkpoint, and leave every branch where it is.
-
-        What is there is checkpointed first, unless the session stands there already.
-
-        Raises
-        ------
-        UntrustedError
-            If the user neither made nor trusts it: nothing was changed.
-        StoreError
-            If what is there now cannot be written: nothing was changed.
-        """
-        if target.id == self.position:
-            self.look_around()
-            return
-        require_trusted(target)
-        self._before_moving()
-        navigation.keep_unsaved(self, "before-rerun")
-        navigation.move(self, target)
-
-    def _before_moving(self) -> None:
-        """Take note of what may have changed, and keep what is joined."""
-        self.look_around()
-        self.joining.keep_aside()
+        return annotations.note(self, ref, text)
 
     @verb
-    def look_around(self) -> None:
+    def restore_position(self, target: Checkpoint) -> None:
+        """Make the namespace that of a checkpoint, and leave every branch where it is."""
+        navigation.restore_position(self, target)
+
+    @verb
+    def rescan(self) -> None:
         """Take note of what may have changed: by the cell that asks, and by whatever else."""
-        self.ran(self.running)
-        if self.running is not None:
-            self.tracker.touched(self.tracker.quick_to_look_at())
+        workspace = self.workspace
+        workspace.ran(workspace.running)
+        if workspace.running is not None:
+            workspace.tracker.touched(workspace.tracker.quick_to_look_at())
 
 
 def open_session(

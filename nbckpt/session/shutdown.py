@@ -25,14 +25,14 @@ def end(session: Session) -> None:
         return
     session.ended = True
     try:
-        session.joining.keep_aside()
+        session.pending_cells.keep_aside()
     finally:
-        if session.begun:
+        if session.writes.has_begun:
             with suppress(NbckptError):  # the store was closed: nobody is the wiser
-                session.record_event(ENDED)
+                session.writes.record_event(ENDED)
 
 
-def end_at_exit(session: Session) -> None:
+def register_atexit(session: Session) -> None:
     """Have the session ended when the interpreter exits, if it is still there."""
     if session in _EXPECTED:
         return

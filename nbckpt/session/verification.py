@@ -67,7 +67,7 @@ class Verifier:
         thoroughly
             Leave nothing out, however long it takes.
         """
-        groups = self._groups(self._session.tracker.untouched())
+        groups = self._groups(self._session.workspace.tracker.untouched())
         left = [g for g in groups if not thoroughly and self._is_left_out(g)]
         self.left_out = tuple(sorted(name for group in left for name in group))
         todo = [g for g in groups if g not in left]
@@ -79,8 +79,8 @@ class Verifier:
         Between two cells there is no time for a sweep, and most variables are small.
         """
         chosen = []
-        capturer = self._session.capturer
-        groups = filter(self._can_change, self._groups(capturer.tracker.untouched_objects()))
+        tracker = self._session.workspace.tracker
+        groups = filter(self._can_change, self._groups(tracker.untouched_objects()))
         for group in sorted(groups, key=self._seen_at):
             expected_s = self._glance_s(group)
             if expected_s <= budget_s and not self._is_left_out(group):
@@ -113,7 +113,7 @@ class Verifier:
         from nbckpt.runtime.dirty_pages.memory import WATCHED_BYTES
         from nbckpt.runtime.dirty_pages.tracker import tracker_of_process
 
-        kept = self._session.capturer.kept_as(group[0])
+        kept = self._session.workspace.capturer.kept_as(group[0])
         if kept is None or not WATCHED_BYTES <= kept.size_bytes <= MOST_WATCHED_BYTES:
             return False
         return self._is_hashed(group) and tracker_of_process() is not None
@@ -121,7 +121,7 @@ class Verifier:
     def _is_hashed(self, group: Names) -> bool:
         """True if it is memory that is hashed, and no objects that are pickled one by one."""
         for name in group:
-            kept = self._session.capturer.kept_as(name)
+            kept = self._session.workspace.capturer.kept_as(name)
             if kept is None or not _HASHED.match(kept.type_name):
                 return False
             dtype = getattr(self._session.namespace.get(name), "dtype", None)
@@ -148,9 +148,9 @@ class Verifier:
     def _groups(self, names: Set[str]) -> list[Names]:
         """The groups of variables that no code is known to have touched, with one of `names`."""
         session = self._session
-        if session.position is None:
+        if session.position.id is None:
             return []  # nothing is kept that could be wrong
-        capturer = session.capturer
+        capturer = session.workspace.capturer
         kept = capturer.manifest()
         refused = {r.variable for r in capturer.refusals()}
         groups: dict[Names, None] = {}
@@ -169,7 +169,7 @@ class Verifier:
         return self._by_size_s(group)
 
     def _by_size_s(self, group: Names) -> float:
-        variable = self._session.capturer.kept_as(group[0])
+        variable = self._session.workspace.capturer.kept_as(group[0])
         if variable is None:
             return 0.0
         rate = _HASHED_PER_S if self._is_hashed(group) else BYTES_PER_S

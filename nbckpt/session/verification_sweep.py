@@ -56,8 +56,8 @@ class Sweep:
         self._session = session
         self._todo = deque(groups)
         self._memory = memory
-        self._recapture = Recapture(session.capturer)
-        self._kept = session.capturer.manifest()
+        self._recapture = Recapture(session.workspace.capturer)
+        self._kept = session.workspace.capturer.manifest()
 
     def go_on(self, budget_s: float) -> bool:
         """Look at variables for some time, at one at least; whether there are more.
@@ -74,7 +74,7 @@ class Sweep:
                 self._memory.took_s[group] = ended - began
             else:
                 self.found |= changed
-                self._session.capturer.distrust(changed)
+                self._session.workspace.capturer.distrust(changed)
             if ended > until:
                 break
         return bool(self._todo)
@@ -89,13 +89,13 @@ class Sweep:
         """
         if not self.found:
             return None
-        with self._session.holding():
+        with self._session.checkpoints.holding():
             return self._keep()
 
     def _keep(self) -> Checkpoint | None:
         session = self._session
-        captured = session.capturer.capture(only=self.found)
-        draft = session.draft(NAME, captured, cell=Cell(""), duration_s=0.0)
+        captured = session.workspace.capturer.capture(only=self.found)
+        draft = session.checkpoints.draft(NAME, captured, cell=Cell(""), duration_s=0.0)
         changed = {*draft.changed, *draft.removed} - random_state.NAMES
         self.found &= changed
         if not changed:
@@ -103,7 +103,7 @@ class Sweep:
         # Only these were looked at: what cells did that are joined is not all here.
         bound = tuple(sorted(changed))
         draft = replace(draft, tags=(AUTOMATIC,), bound=bound, joined=())
-        session.commit(draft, patience_s=0.0)
+        session.checkpoints.commit(draft, patience_s=0.0)
         return draft
 
     def _changed(self, group: Names) -> set[str]:

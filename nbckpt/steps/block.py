@@ -17,7 +17,8 @@ from nbckpt.model import Cell
 from nbckpt.runtime.interrupts import held
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
-from nbckpt.steps.step import Request, Step
+from nbckpt.steps.step import Step
+from nbckpt.steps.step_request import Request
 from nbckpt.timeline.references import require_name
 
 
@@ -97,10 +98,10 @@ class checkpoint(Own):  # noqa: N801  # reads as a verb: with nbckpt.checkpoint(
             )
             raise UsageError(message)
         node = _with_at(frame)
-        if not _is_guarded(node) and not session.guards_blocks:
+        if not _is_guarded(node) and not session.workspace.guards_blocks:
             _warn_unguarded(self._request.name)
             self._request = replace(self._request, is_skippable=False)
-        session.ran(session.running)
+        session.workspace.ran(session.workspace.running)
         cell, tree = Cell(ast.unparse(node)), _body_of(node)
         try:
             with held():
@@ -120,7 +121,8 @@ class checkpoint(Own):  # noqa: N801  # reads as a verb: with nbckpt.checkpoint(
 
             why = f"block {self._request.name!r} runs without a checkpoint: {problem}"
             tell(session, why)
-            session.tracker.touched(session.reach(tree))  # nothing else looks what it changes
+            workspace = session.workspace
+            workspace.tracker.touched(workspace.reach(tree))  # nothing else looks what it changes
             return Step.refused(session, self._request, cell, tree, str(problem))
 
     def __exit__(
@@ -135,11 +137,11 @@ class checkpoint(Own):  # noqa: N801  # reads as a verb: with nbckpt.checkpoint(
         with held():
             if not step.is_kept:
                 step.left()
-                step.session.ran(step.tree)
+                step.session.workspace.ran(step.tree)
             elif error is None:
                 step.finish()
             else:
-                step.session.joining.failed_blocks.append(step.fail(error).id)
+                step.session.pending_cells.failed_blocks.append(step.fail(error).id)
 
 
 def _with_at(frame: FrameType) -> ast.With:

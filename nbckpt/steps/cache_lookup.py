@@ -6,13 +6,23 @@ import ast
 import os
 from collections.abc import Mapping
 from types import BuiltinFunctionType, FunctionType, ModuleType
+from typing import TYPE_CHECKING
 
+from nbckpt.capture.background_work import awaits, tasks_met
+from nbckpt.capture.observation import Ran
 from nbckpt.errors import NOT_YOURS, TRUST_IT
-from nbckpt.fingerprint import keys
+from nbckpt.fingerprint import keys, random_state
 from nbckpt.fingerprint.code import nodes_of
+from nbckpt.fingerprint.keys import ABSENT
 from nbckpt.fingerprint.values.homes import is_user_file
-from nbckpt.model import Key
-from nbckpt.session.session import Interrupted, Session
+from nbckpt.model import Checkpoint, Key
+from nbckpt.steps import makers
+from nbckpt.text.units import count_text
+
+if TYPE_CHECKING:
+    from nbckpt.session.session import Session
+    from nbckpt.steps.step import Step
+    from nbckpt.steps.step_state import Interrupted
 
 _ON_DESCRIPTORS = (
     "close", "dup", "dup2", "eventfd", "fdopen", "ftruncate", "lseek", "memfd_create", "open",
@@ -111,6 +121,80 @@ def _is_in_users_module(node: ast.expr, namespace: Mapping[str, object]) -> bool
         node = node.value
     module = namespace.get(node.id) if isinstance(node, ast.Name) else None
     return isinstance(module, ModuleType) and is_user_file(getattr(module, "__file__", None))
+
+
+def why_not_restorable(step: Step, checkpoint: Checkpoint) -> str | None:
+    """Why a checkpoint of the step's name and key cannot stand for it; None if it can."""
+    session = step.session
+    if why := _why_never(step, checkpoint):
+        return why
+    if why := makers.why_not(session, checkpoint) or _draws_unreadable(step):
+        return why
+    if why := session.workspace.observer.difference(checkpoint.observed, _as_it_would_run(step)):
+        return why
+    if changed := changed_precondition(session, checkpoint):
+        return f"it may leave {changed!r} as it is, and that has another value now"
+    if not checkpoint.random_in:
+        return None
+    now = session.workspace.random_states()
+    for name, state in checkpoint.random_in.items():
+        if now.get(name, "") != state:
+            return f"it draws random numbers, and {name} is not where it was"
+    return None
+
+
+def _why_never(step: Step, checkpoint: Checkpoint) -> str | None:
+    """Why the step cannot be restored whatever the values are; None if nothing speaks against."""
+    if checkpoint.outside:
+        return f"it changes {checkpoint.outside[0]}, which is no variable of the notebook"
+    if checkpoint.unrepeatable:
+        return checkpoint.unrepeatable[0]
+    if met := tasks_met(step.tree, step.session.namespace):
+        return met[0]
+    if name := _text_asked_for(step, checkpoint):
+        return f"the text of {name!r} changed, and a cell asks for it"
+    if checkpoint.failures:
+        return f"{count_text(checkpoint.failures, 'item')} of its `map` failed"
+    lost = {refusal.variable for refusal in checkpoint.refused}.intersection(checkpoint.bound)
+    if lost and (step.request.is_block or awaits(step.tree)):
+        # Neither runs again by itself when somebody needs it.
+        return f"it makes {min(lost)!r}, which could not be kept"
+    return None
+
+
+def _draws_unreadable(step: Step) -> str | None:
+    """Why a step that uses a generator whose state nothing tells cannot be restored."""
+    namespace = step.session.namespace
+    if random_state.seeds_unreadable(step.tree, namespace):
+        return "it seeds the random numbers of polars, which no checkpoint holds"
+    is_seeded = random_state.UNREADABLE in step.session.workspace.seeded
+    if is_seeded and random_state.draws_unreadable(step.tree, namespace):
+        return "it may draw seeded random numbers of polars, which no checkpoint holds"
+    return None
+
+
+def _as_it_would_run(step: Step) -> Ran:
+    def values() -> dict[str, str]:
+        captured = step.session.workspace.capturer.capture()
+        return {n: v.value for n, v in captured.manifest.items()}
+
+    return Ran(step.tree, step.key, step.session.namespace, values)
+
+
+def _text_asked_for(step: Step, checkpoint: Checkpoint) -> str:
+    """A definition of the cell's, other in its text alone, whose text some cell asked for."""
+    if step.cell.source == checkpoint.cell.source:
+        return ""
+    known = [c.key for c in step.session.timeline.checkpoints.values() if c.key is not None]
+    asked = (name for key in known for name in key.functions if name.startswith(keys.TEXT))
+    names = (name.removeprefix(keys.TEXT).partition(".")[0] for name in asked)
+    return next((name for name in names if name in checkpoint.bound), "")
+
+
+def changed_precondition(session: Session, checkpoint: Checkpoint) -> str:
+    """A name that a step may have left as it was, and that is not so; empty if there is none."""
+    now = session.workspace.digests_of(checkpoint.preconditions)
+    return next((n for n, d in checkpoint.preconditions.items() if now.get(n, ABSENT) != d), "")
 
 
 def why_not_restored(session: Session, name: str, key: Key) -> list[str]:

@@ -236,11 +236,11 @@ def _encoded(session: Session, value: object) -> list[bytes]:
 
     if least_size(value) > MAX_BYTES:
         return []
-    namespace, capturer = session.namespace, session.capturer
+    namespace, capturer = session.namespace, session.workspace.capturer
     encoder = Encoder(
         namespace,
         capturer.encoder.bindings,
-        homes_of(namespace, session.tracker.user_names()),
+        homes_of(namespace, session.workspace.tracker.user_names()),
         MAX_BYTES,
         {_NAME: value},
     )
@@ -257,7 +257,7 @@ def restored(session: Session, described: Mapping[str, Any], maker: Maker) -> ob
         return described["plain"]
     if "name" in described and described["name"] in namespace:
         return namespace[described["name"]]
-    session.unkept.has_lost_results = True
+    session.workspace.unkept.has_lost_results = True
     if "parts" not in described or not maker.checkpoint.trusted:
         return Lost(maker, shares=bool(described.get("shares")))
     parts = [memoryview(base64.b64decode(part)) for part in described["parts"]]

@@ -17,7 +17,7 @@ from nbckpt.errors import StoreError
 from nbckpt.fingerprint.random_state import NAMES
 from nbckpt.model import AUTOMATIC, Cell, Checkpoint, Manifest
 from nbckpt.runtime.interrupts import whole
-from nbckpt.session import navigation
+from nbckpt.session import unsaved
 from nbckpt.session.session import Session
 
 LOOK_BYTES = 1_000_000
@@ -40,24 +40,24 @@ def stand_at(
     selection
         What the step keeps.
     is_next
-        Whether `session.follows` said so of the checkpoint before the step was restored.
+        Whether `session.position.follows` said so of the checkpoint before the step was restored.
     """
     if is_next and _brought_all(session, checkpoint):
         return _on(session, checkpoint)
     if not session.policy.keeps_each and _n_bytes_to_look_at(session, checkpoint) > LOOK_BYTES:
         _on(session, checkpoint)
-        session.is_at_position = False
+        session.position.is_exact = False
         return checkpoint
     try:
-        live = session.capture(selection).manifest
-        here = session.timeline.checkpoints.get(session.position or "")
+        live = session.checkpoints.capture(selection).manifest
+        here = session.timeline.checkpoints.get(session.position.id or "")
         is_ahead = here is None or _leads(session, here, checkpoint)
         if is_ahead and _is_there(session, checkpoint, live):
-            session.joining.forget()
+            session.pending_cells.forget()
             return _on(session, checkpoint)
         if here and _leads(session, checkpoint, here) and _is_there(session, here, live):
-            session.is_at_position = True  # all that came back was there already
-            session.live_objects.restored_cell(checkpoint)
+            session.position.is_exact = True  # all that came back was there already
+            session.workspace.live_objects.restored_cell(checkpoint)
             return checkpoint
         return keep_again(session, checkpoint, selection)
     except StoreError:
@@ -66,7 +66,7 @@ def stand_at(
 
 def _brought_all(session: Session, checkpoint: Checkpoint) -> bool:
     """True if all that a checkpoint has changed came back with its step."""
-    if session.joined or checkpoint.omitted:
+    if session.pending_cells.cells or checkpoint.omitted:
         return False
     own = {*checkpoint.bound, *NAMES}
     if not own.issuperset(checkpoint.removed):
@@ -79,15 +79,15 @@ def _brought_all(session: Session, checkpoint: Checkpoint) -> bool:
 
 
 def _on(session: Session, checkpoint: Checkpoint) -> Checkpoint:
-    session.stand_on(checkpoint)
-    session.live_objects.restored_cell(checkpoint)
+    session.position.stand_on(checkpoint)
+    session.workspace.live_objects.restored_cell(checkpoint)
     return checkpoint
 
 
 def _n_bytes_to_look_at(session: Session, checkpoint: Checkpoint) -> int:
     """Approximate bytes of the variables that code may have touched since they were looked at."""
     manifest, namespace = session.timeline.manifest(checkpoint.id), dict(session.namespace)
-    names = set(session.tracker.user_names()) - session.tracker.untouched()
+    names = set(session.workspace.tracker.user_names()) - session.workspace.tracker.untouched()
     return sum(
         max(
             least_size(namespace[n]),
@@ -104,7 +104,7 @@ def _leads(session: Session, older: Checkpoint, newer: Checkpoint) -> bool:
 
 def _is_there(session: Session, checkpoint: Checkpoint, live: Manifest) -> bool:
     """True if the namespace and the process state are those of a checkpoint."""
-    is_state = navigation.is_state_of(checkpoint, session.observer.standing())
+    is_state = unsaved.is_state_of(checkpoint, session.workspace.observer.standing())
     return is_state and is_as_kept(session, checkpoint, live)
 
 
@@ -113,8 +113,8 @@ def is_as_kept(session: Session, checkpoint: Checkpoint, live: Manifest) -> bool
     kept = session.timeline.manifest(checkpoint.id)
     left_out = {*checkpoint.omitted, *(refusal.variable for refusal in checkpoint.refused)}
     # Numbers that nobody seeded are other ones each time, and nobody asked for them.
-    left_out |= NAMES - session.seeded
-    left_out |= navigation.own_names(session)  # a move leaves them
+    left_out |= NAMES - session.workspace.seeded
+    left_out |= unsaved.own_names(session)  # a move leaves them
     names = {*live, *kept} - left_out
     return all(_tied(live, name) == _tied(kept, name) for name in names)
 
@@ -141,16 +141,16 @@ def keep_again(
     StoreError
         If the disk refuses.
     """
-    with session.holding():
-        captured = session.capture(selection)
-        draft = session.draft(
+    with session.checkpoints.holding():
+        captured = session.checkpoints.capture(selection)
+        draft = session.checkpoints.draft(
             checkpoint.name, captured, cell=checkpoint.cell, duration_s=checkpoint.duration_s
         )
         draft = _as_kept(draft, checkpoint, joined)
         # What was written on it since then speaks of that result, and not of this one.
         made = session.timeline.checkpoints.as_made(checkpoint.id)
         draft = replace(draft, tags=tags_of(made))
-        session.commit(draft, patience_s=0.0)
+        session.checkpoints.commit(draft, patience_s=0.0)
     return draft
 
 

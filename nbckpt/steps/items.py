@@ -63,7 +63,7 @@ class ThroughItems:
         """
         step = self.running("track")
         loops.require_top_level(step.request.name, loops.caller(), step.session.namespace)
-        return loops.Tracked(step.loops, iterable, total, key)
+        return loops.Tracked(step.loops.tracked, iterable, total, key)
 
     @overload
     def map(  # type: ignore[overload-overlap]  # the first that fits counts

@@ -17,6 +17,7 @@ from nbckpt.model import Checkpoint
 from nbckpt.session.unkept import Maker, changes, refused_by
 from nbckpt.steps import cell_results
 from nbckpt.steps.rerun.recorded_cells import Recorded, parsed, recorded
+from nbckpt.steps.step_state import StepState
 
 if TYPE_CHECKING:
     from nbckpt.digests import Digest
@@ -33,7 +34,7 @@ def lacking(session: Session) -> dict[str, Digest]:
 
     Nothing stands for a digest that could not be told.
     """
-    unkept = session.unkept
+    unkept = session.workspace.unkept
     if unkept.since is not None:
         since, unkept.since = unkept.since, None
         if since in session.timeline.checkpoints:
@@ -53,7 +54,7 @@ def sharing_results(session: Session) -> set[str]:
 
 
 def _lost(session: Session) -> dict[str, cell_results.Lost]:
-    if not session.unkept.has_lost_results:
+    if not session.workspace.unkept.has_lost_results:
         return {}
     named = {n: v for n, v in session.namespace.items() if RESULT.fullmatch(n)}
     out = session.namespace.get("_oh")
@@ -64,7 +65,7 @@ def _lost(session: Session) -> dict[str, cell_results.Lost]:
 
 def _look_up(session: Session, target: Checkpoint) -> None:
     """Find in the history of a checkpoint which cells made what it does not hold."""
-    wanted = refused_by(target) | session.unkept.failed
+    wanted = refused_by(target) | session.workspace.unkept.failed
     if not wanted:
         return
     line = [c for c in session.timeline.ancestry(target.id) if c.state == "done"]
@@ -78,7 +79,7 @@ def _look_up(session: Session, target: Checkpoint) -> None:
         if not wanted:
             break
     found = {n: tuple(reversed(m)) for n, m in makers.items() if m and n not in wanted}
-    session.unkept.makers.update(found)
+    session.workspace.unkept.makers.update(found)
 
 
 def _noted(
@@ -102,20 +103,22 @@ def _noted(
                 begun.add(name)
         elif not is_joined and checkpoint.key is not None and not changes(checkpoint, name):
             continue
-        if name not in session.unkept.digests and not is_joined:
-            session.unkept.digests[name] = checkpoint.lacking.get(name, "")
+        if name not in session.workspace.unkept.digests and not is_joined:
+            session.workspace.unkept.digests[name] = checkpoint.lacking.get(name, "")
         makers[name].append(Maker(checkpoint, piece.cell, is_joined, order=order))
     return begun
 
 
 def makers_of_bound(session: Session, names: Iterable[str]) -> dict[str, tuple[Maker, ...]]:
     """Of variables that are there, the cells that bound them and changed them since."""
-    steps, wanted = session.steps, set(names)
-    if session.position is None:
+    steps, wanted = session.state(StepState).latest, set(names)
+    if session.position.id is None:
         return {}
     found: dict[str, list[Maker]] = {name: [] for name in wanted}
     order = 0
-    for checkpoint in (c for c in session.timeline.ancestry(session.position) if c.state == "done"):
+    for checkpoint in (
+        c for c in session.timeline.ancestry(session.position.id) if c.state == "done"
+    ):
         for piece in reversed(recorded([checkpoint])):
             order -= 1
             is_joined = piece.kind == "joined"
@@ -153,7 +156,7 @@ def _omitted(checkpoint: Checkpoint, piece: Recorded) -> set[str]:
 
 def was_restored(session: Session, checkpoint: Checkpoint, binds: Iterable[str]) -> None:
     """Take note of what a cell, restored where it stands in the notebook, did not bring back."""
-    unkept, namespace = session.unkept, session.namespace
+    unkept, namespace = session.workspace.unkept, session.namespace
     known = lacking(session)
     maker = unkept.noted(checkpoint)
     refused = refused_by(checkpoint)

@@ -18,9 +18,10 @@ from types import FrameType, TracebackType
 from nbckpt.errors import NbckptError, UsageError, line_of
 from nbckpt.fingerprint.names import Own
 from nbckpt.model import AUTOMATIC, Checkpoint
-from nbckpt.session import navigation
+from nbckpt.session import namespace_restore, unsaved
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
+from nbckpt.steps.step_state import StepState
 from nbckpt.text.units import count_text
 
 NAME = "before-recover"
@@ -150,7 +151,10 @@ class _Block:
         self._session = session
         self._errors: list[str] = []
         self._start = _kept(session)
-        self._loops = {step.request.name: step.begun for step in session.running_steps.values()}
+        self._steps = session.state(StepState)
+        self._loops = {
+            step.request.name: step.loops.position for step in self._steps.running.values()
+        }
 
     def ended_well(self, number: int) -> None:
         """Note that an attempt did what it should."""
@@ -183,14 +187,14 @@ class _Block:
 
     def _restore(self) -> None:
         session = self._session
-        session.look_around()
-        navigation.restore_all(session, self._start, is_undone=True)
+        session.rescan()
+        namespace_restore.restore_all(session, self._start, is_undone=True)
         for name, begun in self._loops.items():
-            session.steps[name].go_again(begun)
+            self._steps.latest[name].loops.go_again(begun)
 
     def _note(self, event: str, **members: object) -> None:
         start = self._start
-        self._session.record_event(event, checkpoint=start.id, name=start.name, **members)
+        self._session.writes.record_event(event, checkpoint=start.id, name=start.name, **members)
 
     def _told(self) -> str:
         tried = "; ".join(f"{n}. {error}" for n, error in enumerate(self._errors, 1))
@@ -203,12 +207,12 @@ class _Block:
 
 def _kept(session: Session) -> Checkpoint:
     """The checkpoint of what is there now, made if there is none."""
-    session.look_around()
-    session.joining.keep_aside()
-    navigation.keep_unsaved(session, NAME)
-    if session.position is None:  # there is nothing to keep, and that is what it begins with
+    session.rescan()
+    session.pending_cells.keep_aside()
+    unsaved.keep_unsaved(session, NAME)
+    if session.position.id is None:  # there is nothing to keep, and that is what it begins with
         return session.checkpoint(NAME, tags=(AUTOMATIC,), sync=True)
-    return session.timeline.checkpoints[session.position]
+    return session.timeline.checkpoints[session.position.id]
 
 
 def _brief(error: BaseException) -> str:

@@ -21,7 +21,7 @@ from nbckpt.fingerprint.names import Own
 from nbckpt.fingerprint.values import ValueDigester
 from nbckpt.model import Checkpoint
 from nbckpt.runtime import sandbox
-from nbckpt.session.audit import Stale
+from nbckpt.session.stale_search import Stale
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
@@ -66,7 +66,7 @@ class ShadowRun:
             for name in sorted(names)
             if live.get(name) != self.digests.get(name)
         ]
-        session.audit.report(stale, "%nbckpt why tells more; a run of the cell mends it")
+        session.workspace.audit.report(stale, "%nbckpt why tells more; a run of the cell mends it")
 
     def _path(self, name: str, live: Mapping[str, Digest]) -> str:
         if name not in live:
@@ -85,15 +85,15 @@ def shadow_of(session: Session, checkpoint: Checkpoint, tree: ast.Module) -> Sha
     try:
         found = _shadow_of(session, checkpoint, tree)
     except Exception as defect:  # a check breaks no restore
-        session.audit.tell_defect(defect)
+        session.workspace.audit.tell_defect(defect)
         return None
-    session.audit.shadows[found if isinstance(found, str) else "compared"] += 1
+    session.workspace.audit.shadows[found if isinstance(found, str) else "compared"] += 1
     return None if isinstance(found, str) else found
 
 
 def _shadow_of(session: Session, checkpoint: Checkpoint, tree: ast.Module) -> ShadowRun | str:
     """The run, or why there is none."""
-    if why := _why_not(session, checkpoint, session.reach(tree)):
+    if why := _why_not(session, checkpoint, session.workspace.reach(tree)):
         return why
     try:
         flags = future_flags(session.namespace)
@@ -145,7 +145,7 @@ def digests_of_all(session: Session) -> dict[str, Digest]:
     """Digests of all variables of the user of which all can be told."""
     namespace = session.namespace
     found = {}
-    for name in filter(is_users_name, session.tracker.user_names()):
+    for name in filter(is_users_name, session.workspace.tracker.user_names()):
         examined = ValueDigester(namespace).examine(namespace[name])
         if not examined.exhausted:
             found[name] = examined.digest

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from nbckpt.model import Checkpoint, Record, Variable, checkpoint_from, checkpoint_record
+from nbckpt.model import Checkpoint, Record, Variable
 from nbckpt.storage.counting import CHECKPOINT
+from nbckpt.timeline.checkpoint_records import checkpoint_from, checkpoint_record
 
 UNKNOWN = "?"
 

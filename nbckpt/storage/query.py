@@ -19,6 +19,7 @@ from nbckpt.storage.disk import exists, require_plain
 from nbckpt.storage.store import Store
 from nbckpt.storage.views import COLUMNS, arrow_view
 from nbckpt.storage.whole_tables import is_whole, table_of
+from nbckpt.timeline.references import resolve
 from nbckpt.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ TableRecord: TypeAlias = Callable[[Variable, Manifest], Record]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a reference in a query is read from; see `Timeline.resolve`."""
+    """Where a reference in a query is read from; see `references.resolve`."""
 
     branch: str = "main"
     here: str | None = None
@@ -178,8 +179,8 @@ class _Variables:
 
     def _at(self, name: str, ref: str) -> Manifest:
         place = self._place
-        checkpoint = self._timeline.resolve(
-            ref, branch=place.branch, here=place.here, before=place.before
+        checkpoint = resolve(
+            self._timeline, ref, branch=place.branch, here=place.here, before=place.before
         )
         manifest = self._timeline.manifest(checkpoint.id)
         if name not in manifest:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from nbckpt.model import MICROSECONDS, Record
+from nbckpt.model import Record
 from nbckpt.runtime import clock
 from nbckpt.storage import system
 from nbckpt.storage.bridging import UNKNOWN
@@ -30,6 +30,7 @@ from nbckpt.storage.store import Store
 from nbckpt.storage.surveying import Survey
 from nbckpt.storage.writer import batch_record, new_name
 from nbckpt.text.units import count_text
+from nbckpt.timeline.checkpoint_records import MICROSECONDS
 from nbckpt.timeline.events import tell
 
 

@@ -10,9 +10,10 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from nbckpt.errors import StoreError
-from nbckpt.model import Manifest, Record, checkpoint_record
+from nbckpt.model import Manifest, Record
 from nbckpt.storage.counting import CHECKPOINT, counting
 from nbckpt.storage.journal import BATCH, PRUNE, Entry
+from nbckpt.timeline.checkpoint_records import checkpoint_record
 from nbckpt.timeline.fold import MICROSECOND
 from nbckpt.timeline.timeline import Timeline
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from nbckpt.model import Checkpoint, Record, checkpoint_from, is_trusted
+from nbckpt.model import Checkpoint, Record, is_trusted
 from nbckpt.timeline.annotations import Labels
+from nbckpt.timeline.checkpoint_records import checkpoint_from
 
 
 class Placed(NamedTuple):

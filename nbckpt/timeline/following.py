@@ -18,10 +18,23 @@ def is_step(checkpoint: Checkpoint) -> bool:
 
 
 def following(
-    timeline: Timeline, checkpoint_id: str, *, branch: str, origin: str | None
+    timeline: Timeline, checkpoint_id: str, *, branch: str, origin: str | None = None
 ) -> list[Checkpoint]:
-    """The finished checkpoints that follow one; `Timeline.following` says on which line."""
-    return _following(timeline, checkpoint_id, (timeline.tip(branch), origin), apart_from="")
+    """The finished checkpoints that follow one, oldest first; none at the end of its line.
+
+    Of several lines, the first of these counts: that of `branch`; that of `origin`; the newest.
+    Where values were given by hand and nothing has followed them, what follows is what followed
+    the step that they stand for.
+
+    Parameters
+    ----------
+    branch
+        The one that the session is on.
+    origin
+        Where it was before it moved.
+    """
+    with timeline.lock:
+        return _following(timeline, checkpoint_id, (timeline.tip(branch), origin), apart_from="")
 
 
 def _following(
@@ -73,12 +86,16 @@ def _between(timeline: Timeline, older: str, newer: str) -> list[Checkpoint]:
 
 
 def next_names(timeline: Timeline, checkpoint_id: str) -> tuple[str, ...]:
-    """Names of the recorded steps that follow a checkpoint, oldest first."""
-    checkpoint = timeline.checkpoints[checkpoint_id]
-    found = list(_next_of(timeline, checkpoint_id))
-    if not found and checkpoint.made_by:
-        lists = (list(_next_of(timeline, i)) for i in _stood_for(timeline, checkpoint))
-        found = next(filter(None, lists), [])
+    """Names of the recorded steps that follow a checkpoint, on any branch, oldest first.
+
+    What follows values that were given by hand is what followed the step they stand for.
+    """
+    with timeline.lock:
+        checkpoint = timeline.checkpoints[checkpoint_id]
+        found = list(_next_of(timeline, checkpoint_id))
+        if not found and checkpoint.made_by:
+            lists = (list(_next_of(timeline, i)) for i in _stood_for(timeline, checkpoint))
+            found = next(filter(None, lists), [])
     found.sort(key=lambda c: (c.created_at, c.id))
     return tuple(dict.fromkeys(c.name for c in found))
 

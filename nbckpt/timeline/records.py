@@ -6,8 +6,9 @@ import os
 import sys
 from collections.abc import Mapping
 
-from nbckpt.model import MICROSECONDS, Checkpoint, Record
+from nbckpt.model import Checkpoint, Record
 from nbckpt.runtime import clock
+from nbckpt.timeline.checkpoint_records import MICROSECONDS
 from nbckpt.version import __version__
 
 

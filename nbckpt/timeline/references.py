@@ -44,24 +44,46 @@ def require_name(name: object) -> str:
 
 
 def resolve(
-    timeline: Timeline, ref: str, *, branch: str, here: str | None, before: str | None
+    timeline: Timeline, ref: str, *, branch: str, here: str | None = None, before: str | None = None
 ) -> Checkpoint:
-    """The checkpoint that `ref` means; `Timeline.resolve` says how."""
-    if ref == "-":
-        return _before(timeline, before)
-    if back := BACK.fullmatch(ref):
-        return _back(timeline, ref, int(back["steps"] or 1), branch, here)
-    found = (
-        _on_branch(timeline, ref, branch, here)
-        or _nth(timeline, ref, branch, here)
-        or timeline.checkpoints.get(ref)
-        or timeline.head(ref)
-        or next(iter(timeline.tagged(ref)), None)
-        or _by_prefix(timeline, ref)
-    )
-    if found is None:
-        raise CheckpointNotFoundError(_unknown(timeline, ref, branch))
-    return found
+    """The checkpoint that a user means by `ref`.
+
+    Where two readings fit, the first of these counts: ``-``; ``~N``; a name on this branch;
+    ``NAME@N``; a whole id; a branch; a tag, of the newest that has it; the beginning of an id.
+    Names and ``~N`` mean finished checkpoints; the others any.
+
+    Parameters
+    ----------
+    branch
+        The branch to look for names on, and for ``~N`` when there is no `here`.
+    here
+        Id of the checkpoint that the session stands on.
+    before
+        Id of the one it stood on before it last moved.
+
+    Raises
+    ------
+    CheckpointNotFoundError
+        If none is meant.
+    UsageError
+        If `ref` is the beginning of more than one id.
+    """
+    with timeline.lock:
+        if ref == "-":
+            return _before(timeline, before)
+        if back := BACK.fullmatch(ref):
+            return _back(timeline, ref, int(back["steps"] or 1), branch, here)
+        found = (
+            _on_branch(timeline, ref, branch, here)
+            or _nth(timeline, ref, branch, here)
+            or timeline.checkpoints.get(ref)
+            or timeline.head(ref)
+            or next(iter(timeline.tagged(ref)), None)
+            or _by_prefix(timeline, ref)
+        )
+        if found is None:
+            raise CheckpointNotFoundError(_unknown(timeline, ref, branch))
+        return found
 
 
 def short(timeline: Timeline, checkpoint_id: str) -> str:

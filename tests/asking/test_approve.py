@@ -18,6 +18,7 @@ import nbckpt
 from nbckpt.errors import NotFoundError, RefusedError, UnansweredError, UsageError
 from nbckpt.llm import scope
 from nbckpt.steps import current_session
+from nbckpt.steps.step_state import StepState
 from tests.asking.conftest import Notebook
 from tests.notebooks import restart, run
 
@@ -168,7 +169,7 @@ def test_outside_of_steps_an_answer_serves_once(notebook: Notebook) -> None:
 def test_what_is_paid_anew_is_asked_anew(notebook: Notebook) -> None:
     notebook.will_say("approve")
     first = notebook.asks("delete?")
-    notebook.session.pays_anew = True
+    notebook.session.state(StepState).pays_again = True
     with pytest.raises(UnansweredError):
         notebook.asks("delete?", timeout_s=0)
 

@@ -85,7 +85,7 @@ def one_element(folder: Path, quick: bool) -> Times:
     times = []
     for n in range(3 if quick else 7):
         big[1_000_000 * (n + 1)] = n
-        session.ran(None)
+        session.workspace.ran(None)
         times.append(timed(lambda: session.checkpoint("next", sync=True)))
     added = (_size_of(folder) - before) / len(times) / MIB
     rewound = [timed(lambda r=r: session.rewind(r)) for r in ("first", "-", "first", "-")]  # type: ignore[misc]

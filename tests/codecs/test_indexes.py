@@ -50,4 +50,4 @@ def test_two_of_several_that_have_an_index_share_it(session: Session, names: str
     exec(text, session.namespace)
     session.checkpoint("kept")
 
-    assert session.capturer.encoder.sharing(names) == [tuple(sorted(names))]
+    assert session.workspace.capturer.encoder.sharing(names) == [tuple(sorted(names))]

@@ -133,8 +133,8 @@ session.checkpoint("one", sync=True)
 for each in (path, saved):
     os.truncate(each, 100)
 session.checkpoint("two", sync=True)
-session.digests_of(["x", "other"])
-print([r.variable for r in session.capturer.refusals()], sorted(session.capturer.kept_names()))
+session.workspace.digests_of(["x", "other"])
+print([r.variable for r in session.workspace.capturer.refusals()], sorted(session.workspace.capturer.kept_names()))
 """
     done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
 

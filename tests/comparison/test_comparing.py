@@ -49,7 +49,7 @@ class Unkeepable:
 def two(session: Session, before: dict[str, object], after: dict[str, object]) -> Difference:
     """The difference of two checkpoints, `a` and `b`, that hold these variables."""
     for name, values in (("a", before), ("b", after)):
-        for gone in session.tracker.user_names():
+        for gone in session.workspace.tracker.user_names():
             del session.namespace[gone]
         session.namespace.update(values)
         session.checkpoint(name)

@@ -59,7 +59,7 @@ def _first(path: Path) -> None:
         namespace.update(n=1, text="a text " * 50, shared=shared, again={"the same": shared})
         session.checkpoint("load", tags=["kept"], sync=True)
         define(CALLS, namespace)
-        session.ran(None)
+        session.workspace.ran(None)
         namespace["large"] = NOISE.random(80_000)
         session.checkpoint("large", sync=True)
         _ask(session, "large", b'{"answer": 1}')
@@ -96,10 +96,10 @@ def _second(path: Path) -> None:
     namespace["large"][5] = 1.0
     session.checkpoint("larger", sync=True)
     _ask(session, "larger", b"data: {}\n\ndata: [DONE]\n\n" * 200)
-    session.append(
+    session.writes.append(
         [{"kind": "approval", "id": "q1", "at": time.time(), "state": "waiting", "question": "go?",
           "request": "a" * 64, "occurrence": 0, "step": "larger", "session": session.id,
-          "branch": "main", "notebook": "train", "position": session.position}]
+          "branch": "main", "notebook": "train", "position": session.position.id}]
     )  # fmt: skip
     session.store.wait()
     session.store.close()
@@ -125,6 +125,6 @@ def _ask(session: Session, step: str, body: bytes) -> None:
         blob = session.store.put_blob([b'{"model": "m"}', body])
         asked = ONE._replace(
             id=secrets.token_hex(10), step=step, blob=blob, session=session.id, sizes=[len(body)],
-            created_at=time.time(), position=session.position,
+            created_at=time.time(), position=session.position.id,
         )  # fmt: skip
-        session.append([recording_record(asked)])
+        session.writes.append([recording_record(asked)])

@@ -28,7 +28,6 @@ from nbckpt.config.sources import with_stored
 from nbckpt.errors import NbckptError
 from nbckpt.llm.bodies import decoded, events_in, has_broken_event
 from nbckpt.llm.usage import usage_of
-from nbckpt.model import checkpoint_from
 from nbckpt.storage.blobs import decode_root
 from nbckpt.storage.ciphers import Cipher
 from nbckpt.storage.counting import CHECKPOINT, blobs_named
@@ -46,6 +45,7 @@ from nbckpt.storage.store import Store
 from nbckpt.storage.unlocking import unlocked
 from nbckpt.storage.user import User
 from nbckpt.storage.views import COLUMNS, arrow_view
+from nbckpt.timeline.checkpoint_records import checkpoint_from
 from nbckpt.timeline.recordings import RECORDING, recording_from
 from tests.damage.everything import make_everything
 from tests.damage.mutating import mutated

@@ -16,13 +16,14 @@ from nbckpt.config.settings import Settings
 from nbckpt.config.sources import with_stored
 from nbckpt.errors import NbckptError
 from nbckpt.fingerprint import random_state
-from nbckpt.model import Record, checkpoint_from
+from nbckpt.model import Record
 from nbckpt.storage.check import Report
 from nbckpt.storage.counting import CHECKPOINT, blobs_named
 from nbckpt.storage.query import relation
 from nbckpt.storage.rewriting import folded
 from nbckpt.storage.store import Store
 from nbckpt.storage.views import COLUMNS, arrow_view
+from nbckpt.timeline.checkpoint_records import checkpoint_from
 from nbckpt.timeline.recordings import RECORDING, recording_from
 from nbckpt.timeline.timeline import Timeline
 

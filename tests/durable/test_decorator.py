@@ -16,6 +16,7 @@ import pytest
 import nbckpt
 from nbckpt.errors import UsageError
 from nbckpt.steps import current_session
+from nbckpt.steps.step_state import StepState
 from tests.durable.conftest import Notebook
 
 SQUARE = """
@@ -350,7 +351,7 @@ def test_an_answer_is_found_from_another_branch(notebook: Notebook) -> None:
     notebook.ran
 
     notebook.session.fork("start", "try-2")
-    notebook.session.running = __import__("ast").parse("x")
+    notebook.session.workspace.running = __import__("ast").parse("x")
 
     assert notebook.value("square(5)") == [25]
     assert notebook.ran == []
@@ -363,7 +364,7 @@ def test_a_fresh_run_asks_anew_and_the_newest_answer_counts(
     notebook.cell(source)
     first = notebook.namespace["out"]
     notebook.restart()
-    notebook.session.pays_anew = True
+    notebook.session.state(StepState).pays_again = True
     notebook.cell(source)
     second = notebook.namespace["out"]
     notebook.restart()
@@ -396,7 +397,7 @@ def test_prune_keeps_the_answers_and_check_finds_nothing_wrong(notebook: Noteboo
     values = [notebook.value(f"big({x})") for x in range(3)]
     for x in range(3):
         notebook.cell(f"y = __import__('os').urandom(400_000 + {x})")
-        notebook.session.ran(None)
+        notebook.session.workspace.ran(None)
         notebook.session.checkpoint(f"c{x}")
     notebook.session.wait()
     notebook.restart()

@@ -11,6 +11,7 @@ import pytest
 from nbckpt.errors import BudgetError, FormatError, StoreError, UsageError
 from nbckpt.fingerprint.names import is_nbckpts_own
 from nbckpt.steps.calls.item_results import Keeping
+from nbckpt.steps.step_state import StepState
 from nbckpt.storage.store import Store
 from tests.durable.conftest import Notebook
 
@@ -299,10 +300,12 @@ def test_collected_failures_stand_beside_the_results_and_alone_run_again(
     again = mapped(notebook, what, source, block)
 
     assert again == ([n * 10 for n in range(7)], [])
-    assert notebook.session.steps["squares"].why == ("2 items of its `map` failed",)
+    assert notebook.session.state(StepState).latest["squares"].why == (
+        "2 items of its `map` failed",
+    )
     notebook.restart()
     mapped(notebook, what, source, block)
-    assert not notebook.session.steps["squares"].todo
+    assert not notebook.session.state(StepState).latest["squares"].todo
     assert sorted(notebook.ran) == ["flaky 2", "flaky 5"]  # to read it empties it: it was written
 
 

@@ -12,6 +12,7 @@ import pytest
 
 import nbckpt
 from nbckpt.errors import UncertainError, UsageError
+from nbckpt.steps.step_state import StepState
 from tests.durable.conftest import Notebook
 from tests.running import environment
 
@@ -102,7 +103,7 @@ def test_a_result_is_found_again_also_by_a_fresh_run(notebook: Notebook) -> None
     notebook.cell(SEND)
     assert notebook.value("send('a')") == "sent to a"
     notebook.restart()
-    notebook.session.pays_anew = True
+    notebook.session.state(StepState).pays_again = True
     notebook.ran
 
     notebook.cell(SEND)

@@ -51,7 +51,7 @@ def test_the_folder_tells_nothing_of_what_is_kept(key: str, tmp_path: Path) -> N
     session.tag(PLANTED, PLANTED)
     session.sql("select * from variable('df')").fetchall()
     session.wait()
-    manifest = session.timeline.manifest(session.head.id)
+    manifest = session.timeline.manifest(session.position.head.id)
     assert {"PLANTED", "a", "df"} <= set(manifest)
     digests = {d for v in manifest.values() for d in (v.blob, v.value)}
     names = {bytes.fromhex(digest) for digest in digests} | set(session.store._index._known)
@@ -230,7 +230,7 @@ def test_a_table_that_took_anothers_name_is_damaged(key: str, tmp_path: Path) ->
     one, two = sorted((tmp_path / "s/tables").iterdir())
     one.write_bytes(two.read_bytes())
 
-    manifest = session.timeline.manifest(session.head.id)
+    manifest = session.timeline.manifest(session.position.head.id)
     session.store.all_records()
     files = {manifest[n].value: session.store.table(manifest[n].value) for n in "ab"}
     wrong = next(value for value, record in files.items() if record and record["file"] == one.name)

@@ -129,7 +129,7 @@ def all_verbs(root: Path, made: Template) -> Run:
         promise(world)
         world.session.resume()
         define("import nbckpt" + KEPT, world.namespace)
-        head = world.session.position
+        head = world.session.position.id
         assert head is not None
         for change, do in VERBS.values():
             if do.__name__.startswith("prune"):
@@ -139,7 +139,7 @@ def all_verbs(root: Path, made: Template) -> Run:
             change(world.namespace)
             do(world)
             promise(world)
-            world.session.record_event("not promised", text="y" * 700)
+            world.session.writes.record_event("not promised", text="y" * 700)
         for do in (prune_branch, prune_old):
             do(world)
             promise(world)

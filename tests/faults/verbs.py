@@ -227,7 +227,7 @@ def configure(world: World) -> None:
 
 
 def event(world: World) -> None:
-    world.session.record_event("said", text="x" * 50)
+    world.session.writes.record_event("said", text="x" * 50)
     world.store.append([{"kind": "event", "event": "sure", "at": time.time()}]).result()
 
 

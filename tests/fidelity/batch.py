@@ -48,7 +48,7 @@ def keep(case: Case) -> dict[str, Any]:
     _run(case.make, namespace)
     store = Store.open(Path(".nbckpt"))
     session = Session(store, namespace, notebook="case", branch="case")
-    session.ran(ast.parse(case.make))
+    session.workspace.ran(ast.parse(case.make))
     digest = _digest(namespace)
     with _no_warnings():
         checkpoint = session.checkpoint("made")
@@ -59,7 +59,7 @@ def keep(case: Case) -> dict[str, Any]:
     if case.outcome != "refused":
         old = dict(namespace)
         namespace["x"] = None
-        session.ran(ast.parse("x = None"))
+        session.workspace.ran(ast.parse("x = None"))
         with _no_warnings():
             moved = session.rewind(checkpoint.id)
         assert not moved.failed, _texts(moved.failed)

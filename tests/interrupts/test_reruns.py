@@ -20,7 +20,9 @@ from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.steps.rerun.plain_python import Plainly
 from nbckpt.steps.rerun.rerun import Rerun, rerun
-from nbckpt.steps.step import Request, Step
+from nbckpt.steps.step import Step
+from nbckpt.steps.step_request import Request
+from nbckpt.steps.step_state import StepState
 from nbckpt.storage.store import Store
 from tests.interrupts.instants import Instants
 from tests.interrupts.test_verbs import report
@@ -124,7 +126,7 @@ def allowed_of(folder: Path, kind: Kind) -> list[Picture]:
     found, watched = [seen(session)], Watched(session)
     if kind.k is None:
         for name in ("by-hand", "start"):  # of which a rerun tells nothing
-            session.go_to(session.get(name))
+            session.restore_position(session.get(name))
             found.append(seen(session))
     where = None if kind.k is not None else "start"
     rerun(session, where, everything=kind.everything, shell=watched)
@@ -157,7 +159,8 @@ def interrupted(
     now = seen(session)
     if now not in allowed:
         wrong.append(f"between: {now}")
-    if (session.watch, session.reruns, session.pays_anew) != (None, False, False):
+    steps = session.state(StepState)
+    if (steps.watch, steps.reruns, steps.pays_again) != (None, False, False):
         wrong.append("the rerun is still under way")
     if (second := rerun(session, "start", shell=Plainly(session))).error:
         wrong.append(f"the next one failed: {second.error}")

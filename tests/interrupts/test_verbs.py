@@ -107,7 +107,7 @@ def test_an_interrupt_of_a_look_at_the_branches_leaves_them_as_they_are(tmp_path
     before = timeline.branches
 
     def look() -> None:
-        timeline._branches.changed()  # as by what another session wrote
+        timeline.fold.branches.changed()  # as by what another session wrote
         assert timeline.branches == before
 
     seen = [(instants.told(), timeline.branches) for instants in each_instant(look)]

@@ -12,6 +12,7 @@ from nbckpt.llm import scope
 from nbckpt.model import AUTOMATIC
 from nbckpt.runtime import interrupts
 from nbckpt.session.session import Session
+from nbckpt.steps.step_state import StepState
 from nbckpt.storage.store import Store
 
 
@@ -60,10 +61,10 @@ def picture(session: Session) -> Picture:
     drawn = random.random()
     random.setstate(state)
     return Picture(
-        {n: _told(session.namespace[n]) for n in sorted(session.tracker.user_names())},
+        {n: _told(session.namespace[n]) for n in sorted(session.workspace.tracker.user_names())},
         drawn,
-        session.branch,
-        _shown(session, session.position),
+        session.position.branch,
+        _shown(session, session.position.id),
         names,
         len(shown),
         tuple(sorted(t for c in shown for t in (*c.tags, c.note) if t)),
@@ -89,9 +90,11 @@ def problems(session: Session) -> list[str]:
     session.wait()
     if session.store.holds._count:
         found.append(f"{session.store.holds._count} holds")
-    if session.held is not None:
+    if session.checkpoints.is_looking:
         found.append("a look is still going on")
-    running = [step.request.name for step in session.steps.values() if step.is_running]
+    running = [
+        step.request.name for step in session.state(StepState).latest.values() if step.is_running
+    ]
     if running:
         found.append(f"steps still run: {running}")
     return found
@@ -100,7 +103,9 @@ def problems(session: Session) -> list[str]:
 def disagreements(session: Session) -> list[str]:
     """What the store, read by another session, says otherwise than this one; and what it lost."""
     session.wait()  # a branch that follows what was restored waits for no disk
-    other = Session(Store.open(session.store.path), {}, notebook="other", branch=session.branch)
+    other = Session(
+        Store.open(session.store.path), {}, notebook="other", branch=session.position.branch
+    )
     try:
         return [*_of_timelines(session, other), *_of_values(session, other)]
     finally:
@@ -115,7 +120,7 @@ def _of_timelines(session: Session, other: Session) -> list[str]:
         found.append(f"branches: {dict(here - there)} here, {dict(there - here)} in the store")
     if set(mine.checkpoints) != set(theirs.checkpoints):
         found.append(f"checkpoints: {len(mine.checkpoints)} here, {len(theirs.checkpoints)} there")
-    if session.position is not None and session.position not in theirs.checkpoints:
+    if session.position.id is not None and session.position.id not in theirs.checkpoints:
         found.append("the position is not in the store")
     return found
 
@@ -125,7 +130,7 @@ def _of_values(session: Session, other: Session) -> list[str]:
     made = session.checkpoint("probe", sync=True)
     values = other.get(made.id)
     kept = {n: _told(v) for n, v in _values(other, values.id).items()}
-    live = {n: _told(session.namespace[n]) for n in session.tracker.user_names()}
+    live = {n: _told(session.namespace[n]) for n in session.workspace.tracker.user_names()}
     return [] if kept == live else [f"kept {kept}, there is {live}"]
 
 
@@ -157,5 +162,5 @@ VERBS: dict[str, Verb] = {
     "update": lambda s: s.update("one", {"rows": [7]}, expressions={"z": "rows + [8]"}),
     "tag": lambda s: s.tag("two", "best", "kept"),
     "note": lambda s: s.note("two", "a note"),
-    "go to": lambda s: s.go_to(s.get("one")),
+    "go to": lambda s: s.restore_position(s.get("one")),
 }

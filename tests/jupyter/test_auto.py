@@ -94,7 +94,9 @@ def test_a_kill_costs_no_more_than_the_interval(tmp_path: Path) -> None:
         kernel.run("import time, nbckpt; done = []")
         for n in range(16):
             kernel.run(f"time.sleep(0.25); done.append({n})")
-        due = kernel.value("nbckpt.steps.current_session.session().joining.measured().interval_s")
+        due = kernel.value(
+            "nbckpt.steps.current_session.session().pending_cells.measured().interval_s"
+        )
         kernel.kill()
 
     with Kernel(tmp_path) as kernel:
@@ -174,12 +176,12 @@ def test_a_move_keeps_what_is_joined(joined: Any, move: str, back: str) -> None:
         run(joined, line)
     assert joined.user_ns["x"] == [1]
     assert "y" not in joined.user_ns
-    assert current_session.session().joined == []
+    assert current_session.session().pending_cells.cells == []
 
     run(joined, back)
 
     assert (joined.user_ns["x"], joined.user_ns["y"]) == ([1, 2], "joined")
-    kept = current_session.session().get(current_session.session().position or "")
+    kept = current_session.session().get(current_session.session().position.id or "")
     assert [*sources(kept), kept.cell.source] == ["x.append(2)", "y = 'joined'"]
 
 
@@ -234,7 +236,7 @@ def test_every_third_cell_is_kept(shell: Any) -> None:
         run(shell, f"x{n} = {n}")
 
     assert [len(c.joined) for c in history()] == [2, 2]
-    assert current_session.session().joining.spent().cells == 1
+    assert current_session.session().pending_cells.spent().cells == 1
 
 
 def test_after_some_seconds_the_next_cell_is_kept(shell: Any) -> None:
@@ -341,10 +343,10 @@ def test_whatever_is_joined_and_wherever_one_goes_nothing_is_lost(shell: Any, se
                 current_session.session().event(draw.choice(["tick", "tock"]))
             case "keep":
                 run(shell, f"%checkpoint c{n}")
-                kept[current_session.session().position or ""] = deepcopy(now)
+                kept[current_session.session().position.id or ""] = deepcopy(now)
             case "go" if kept:
                 name = draw.choice(sorted(kept))
-                back = current_session.session().position is not None and draw.random() < 0.4
+                back = current_session.session().position.id is not None and draw.random() < 0.4
                 assert run(shell, f"%rewind {name}").success
                 if back:
                     assert run(shell, "%rewind -").success
@@ -358,7 +360,7 @@ def test_whatever_is_joined_and_wherever_one_goes_nothing_is_lost(shell: Any, se
                 shell.reset(new_session=False)
                 load(shell)
                 run(shell, f"%nbckpt auto {policy}")
-                if current_session.session().head is not None:
+                if current_session.session().position.head is not None:
                     assert run(shell, "%resume").success
         found = {k: v for k, v in shell.user_ns.items() if re.fullmatch(r"v\d", k)}
         assert found == now, (n, policy)

@@ -12,6 +12,7 @@ import pytest
 import nbckpt
 from nbckpt.fingerprint import random_state
 from nbckpt.steps import current_session
+from nbckpt.steps.step_state import StepState
 from tests.kernels import Kernel
 from tests.notebooks import restart
 
@@ -84,7 +85,7 @@ def test_a_cell_runs_again_when_what_it_reads_has_changed(
     run(shell, cell)
 
     assert reason in capsys.readouterr().out
-    assert current_session.session().steps["y"].todo
+    assert current_session.session().state(StepState).latest["y"].todo
 
 
 def test_comments_and_spacing_do_not_make_a_cell_run_again(shell: Any) -> None:
@@ -93,7 +94,7 @@ def test_comments_and_spacing_do_not_make_a_cell_run_again(shell: Any) -> None:
 
     run(shell, "%%checkpoint a\n\n# a comment\nx = [1,\n     2]  # another")
 
-    assert not current_session.session().steps["a"].todo
+    assert not current_session.session().state(StepState).latest["a"].todo
 
 
 def test_a_cell_that_reads_a_file_depends_on_it_when_told(shell: Any) -> None:
@@ -223,7 +224,7 @@ def test_a_restored_cell_still_sets_up_the_process(shell: Any) -> None:
 
     run(shell, cell)
 
-    assert not current_session.session().steps["a"].todo
+    assert not current_session.session().state(StepState).latest["a"].todo
     assert os.environ.pop("NBCKPT_TEST_FLAG") == "set"
 
 
@@ -279,7 +280,7 @@ def test_what_cannot_be_kept_is_named_and_costs_nothing_else(
     assert "x" in out
     assert "x['inner'][0]" in out
     assert "good" in current_session.session().timeline.manifest(
-        current_session.session().position or ""
+        current_session.session().position.id or ""
     )
     run(shell, "a.close(); b.close()")
 
@@ -319,7 +320,7 @@ def test_a_block_that_keeps_little_does_not_cost_the_cell_around_it(shell: Any) 
 
     run(shell, cell, cell_id="two")
 
-    assert not current_session.session().steps["cell-two"].todo
+    assert not current_session.session().state(StepState).latest["cell-two"].todo
     assert {n: shell.user_ns[n] for n in ("a", "b", "c", "out", "d")} == {
         "a": [1], "b": 2, "c": 3, "out": [0, 1, 2], "d": 2,
     }  # fmt: skip
@@ -344,7 +345,7 @@ def test_a_cell_magic_above_the_checkpoint_line_works_as_well(shell: Any, magic:
 
     assert result.success
     assert shell.user_ns["y"] == 5
-    assert not current_session.session().steps["a"].todo
+    assert not current_session.session().state(StepState).latest["a"].todo
     assert Path("ran.txt").read_text() == "x"
 
 

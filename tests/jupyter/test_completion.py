@@ -76,7 +76,7 @@ def test_checkpoints_come_first_and_the_newest_of_them(kept: Any) -> None:
 
 
 def test_the_beginning_of_an_id_is_completed(kept: Any) -> None:
-    head = kept._nbckpt_extension.session.head.id
+    head = kept._nbckpt_extension.session.position.head.id
 
     assert f"%rewind {head[:8]}" in offered(kept, f"%rewind {head[:3]}")
 

@@ -10,6 +10,7 @@ import pytest
 
 import nbckpt
 from nbckpt.steps import current_session
+from nbckpt.steps.step_state import StepState
 from tests.jupyter.test_cells import restart, run
 
 
@@ -19,7 +20,7 @@ def run_all(shell: Any, *cells: str) -> None:
 
 
 def was_restored(name: str) -> bool:
-    return not current_session.session().steps[name].todo
+    return not current_session.session().state(StepState).latest[name].todo
 
 
 def test_variables_that_only_share_are_left_alone(shell: Any) -> None:
@@ -113,7 +114,10 @@ def test_inputs_that_share_an_object_are_other_inputs(shell: Any) -> None:
     run_all(shell, "a = [1]; b = list(a)", cell)
 
     assert shell.user_ns["c"] == 1
-    assert any("share an object" in why for why in current_session.session().steps["c"].why)
+    assert any(
+        "share an object" in why
+        for why in current_session.session().state(StepState).latest["c"].why
+    )
 
 
 def test_what_a_cell_deletes_is_deleted_when_it_is_restored(shell: Any) -> None:
@@ -224,7 +228,7 @@ def test_a_branch_that_was_rewound_moves_up_with_restored_cells(shell: Any) -> N
 
     run_all(shell, *cells)
 
-    head = current_session.session().head
+    head = current_session.session().position.head
     assert head is not None
     assert head.name == "two"
 

@@ -218,7 +218,7 @@ def test_a_thread_that_runs_by_now_is_not_replaced_by_a_copy(
         "t = threading.Thread(target=stop.wait, daemon=True); timer = threading.Timer(1000, print)",
     ).raise_error()
     begun = shell.user_ns["t"], shell.user_ns["timer"]
-    before = current_session.session().position
+    before = current_session.session().position.id
     run(shell, "t.start(); timer.start(); n = 1").raise_error()
     capsys.readouterr()
 
@@ -238,7 +238,7 @@ def test_a_thread_that_runs_by_now_is_not_replaced_by_a_copy(
 def test_one_that_has_not_begun_comes_back(shell: Any) -> None:
     run(shell, "%nbckpt auto on")
     run(shell, "import threading\nt = threading.Thread(target=print, daemon=True)").raise_error()
-    before = current_session.session().position
+    before = current_session.session().position.id
     run(shell, "t.start(); t.join()").raise_error()
 
     run(shell, f"%rewind {before}").raise_error()

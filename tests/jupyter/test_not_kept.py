@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from nbckpt.steps import current_session
+from nbckpt.steps.step_state import StepState
 from tests.jupyter.test_cells import restart, run
 
 
@@ -16,7 +17,7 @@ def run_all(shell: Any, *cells: str) -> None:
 
 
 def was_restored(name: str) -> bool:
-    return not current_session.session().steps[name].todo
+    return not current_session.session().state(StepState).latest[name].todo
 
 
 def test_a_name_bound_again_to_what_cannot_be_kept_is_not_restored_older(shell: Any) -> None:
@@ -458,17 +459,17 @@ def test_a_class_of_restored_instances_is_lent_with_them(shell: Any) -> None:
 def test_a_restored_class_has_the_bytes_that_it_had(shell: Any) -> None:
     define = "%%checkpoint a\nclass Kind:\n    def __init__(self, v=0):\n        self.v = v"
     run(shell, define, cell_id="cell-0").raise_error()
-    before = current_session.session().capturer.kept_as("Kind")
+    before = current_session.session().workspace.capturer.kept_as("Kind")
     restart(shell)
     run(shell, define, cell_id="cell-0").raise_error()
     assert was_restored("a")
 
     session = current_session.session()
-    session.tracker.touched(["Kind"])
-    session.capturer.capture()
+    session.workspace.tracker.touched(["Kind"])
+    session.workspace.capturer.capture()
 
     assert before is not None
-    assert session.capturer.kept_as("Kind") == before
+    assert session.workspace.capturer.kept_as("Kind") == before
 
 
 def test_who_holds_a_function_that_is_made_anew_is_not_of_its_cell(shell: Any) -> None:

@@ -13,6 +13,7 @@ import pytest
 from nbckpt.jupyter.rerunning import rerun_in
 from nbckpt.jupyter.shell import load, unload
 from nbckpt.steps import current_session
+from nbckpt.steps.step_state import StepState
 
 SETUP = """
 import numpy as np
@@ -207,7 +208,7 @@ def check(shell: Any, seed: int) -> None:
         if value:
             shell.run_cell(value, store_history=False).raise_error()
 
-    cells = session.runner()._cells
+    cells = session.state(StepState).runner()._cells
     done = rerun_in(shell, cells, session, quiet=True)
 
     told = f"seed {seed}: after c{at} ({way} {value!r})\n{notebook_text(notebook)}\n{done.text()}"
@@ -221,7 +222,7 @@ def check(shell: Any, seed: int) -> None:
     session = current_session.session()
     session.resume()
     expect(shell, expected, f"resumed, {told}")
-    again = rerun_in(shell, session.runner()._cells, session, f"c{at}", quiet=True)
+    again = rerun_in(shell, session.state(StepState).runner()._cells, session, f"c{at}", quiet=True)
     assert again.error is None, f"again, {told}\n{again.text()}"
     expect(shell, expected, f"again, {told}\n{again.text()}")
 

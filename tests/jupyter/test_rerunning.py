@@ -14,6 +14,7 @@ from nbckpt.errors import UsageError
 from nbckpt.jupyter.rerunning import rerun_in
 from nbckpt.steps import current_session
 from nbckpt.steps.rerun.rerun import Rerun, as_record
+from nbckpt.steps.step_state import StepState
 from tests.jupyter.test_cells import restart, run
 from tests.kernels import Kernel, KernelDiedError
 
@@ -32,7 +33,7 @@ def run_all(shell: Any, *cells: str) -> None:
 
 def rerun(shell: Any, ref: str | None = None, **options: Any) -> Rerun:
     session = current_session.session()
-    return rerun_in(shell, session.runner()._cells, session, ref, **options)
+    return rerun_in(shell, session.state(StepState).runner()._cells, session, ref, **options)
 
 
 def states(done: Rerun) -> dict[str, str]:
@@ -72,12 +73,12 @@ def test_the_fork_stays_in_the_line_of_its_rerun(shell: Any) -> None:
 
 def test_a_rerun_without_a_change_restores_all_and_makes_no_branch(shell: Any) -> None:
     run_all(shell, *ALL)
-    before, head = heads(), current_session.session().position
+    before, head = heads(), current_session.session().position.id
 
     done = rerun(shell, "start")
 
     assert set(states(done).values()) == {"restored"}
-    assert (heads(), current_session.session().position) == (before, head)
+    assert (heads(), current_session.session().position.id) == (before, head)
     assert shell.user_ns["total"] == 15
 
 
@@ -127,7 +128,7 @@ def test_a_value_that_a_restored_cell_bound_anew_is_kept_without_the_old_one(she
 
     assert states(done) == {"one": "restored", "two": "restored", "three": "run"}
     assert (shell.user_ns["held"], shell.user_ns["z"]) == ({"z": [2]}, [1])
-    kept = current_session.session().timeline.manifest(current_session.session().position)
+    kept = current_session.session().timeline.manifest(current_session.session().position.id)
     assert (kept["held"].group, kept["z"].group) == (("held",), ("z",))
 
 
@@ -142,7 +143,7 @@ def test_all_runs_everything_and_so_does_fresh(shell: Any) -> None:
     rerun(shell, "start", fresh=True)
 
     assert Path("log").read_text() == "xxx"
-    assert not current_session.session().reruns
+    assert not current_session.session().state(StepState).reruns
 
 
 def test_an_option_to_run_anew_spoke_of_that_run(shell: Any) -> None:
@@ -347,7 +348,7 @@ def keep_another_class(shell: Any, **others: str) -> None:
     for name, code in others.items():
         shell.user_ns[name] = eval(code, shell.user_ns)
     session = current_session.session()
-    session.ran(None)
+    session.workspace.ran(None)
     session.checkpoint("replaced")
 
 
@@ -390,7 +391,7 @@ def test_an_error_stops_and_keeps_the_branch(
 
     assert states(done) == {"divide": "failed", "load": "not reached"}
     assert done.error == "'divide' failed: ZeroDivisionError: division by zero"
-    assert current_session.session().branch == "main-2"
+    assert current_session.session().position.branch == "main-2"
     assert current_session.session().timeline.named("divide")[0].state == "failed"
     assert capsys.readouterr().out.count("ZeroDivisionError") >= 1
     assert done.text().splitlines()[-1] == done.error

@@ -19,7 +19,7 @@ def keep_some(session: Session, count: int) -> None:
     """A line of checkpoints, each with bytes of its own."""
     for n in range(count):
         session.namespace["values"] = [f"{n}-{i}" for i in range(500)]
-        session.ran(None)
+        session.workspace.ran(None)
         session.checkpoint(f"c{n}")
     session.wait()
 
@@ -80,4 +80,4 @@ def test_a_prune_that_fails_is_told_once_and_raises_nowhere(
     retaining.look()
     session.wait()
 
-    assert list(session.writing.news) == ["old checkpoints were not removed: the disk is full"]
+    assert list(session.writes.news) == ["old checkpoints were not removed: the disk is full"]

@@ -14,13 +14,13 @@ def opened(path: Path, notebook: str, **names: object) -> Session:
 
 def test_each_is_on_a_branch_of_its_own(tmp_path: Path) -> None:
     one, other = opened(tmp_path / "s", "a.ipynb"), opened(tmp_path / "s", "b.ipynb")
-    assert (one.branch, other.branch) == ("main", "main")
+    assert (one.position.branch, other.position.branch) == ("main", "main")
     one.namespace["x"], other.namespace["y"] = 1, 2
 
     one.checkpoint("first", sync=True)
     other.checkpoint("first", sync=True)
 
-    assert (one.branch, other.branch) == ("main", "b.ipynb")
+    assert (one.position.branch, other.position.branch) == ("main", "b.ipynb")
     again = opened(tmp_path / "s", "a.ipynb")
     again.resume()
     assert ("x" in again.namespace, "y" in again.namespace) == (True, False)
@@ -31,13 +31,13 @@ def test_one_resumes_its_own_where_both_came_at_once(tmp_path: Path) -> None:
     other.refresh = one.refresh = lambda: None  # type: ignore[method-assign]
     one.checkpoint("first", sync=True)
     other.checkpoint("first", sync=True)
-    assert (one.branch, other.branch) == ("main", "main")
+    assert (one.position.branch, other.position.branch) == ("main", "main")
 
     again = opened(tmp_path / "s", "a.ipynb")
     again.resume()
 
     assert ("x" in again.namespace, "y" in again.namespace) == (True, False)
-    assert again.branch == "a.ipynb"
+    assert again.position.branch == "a.ipynb"
     other_again = opened(tmp_path / "s", "b.ipynb")
     other_again.resume()
     assert ("x" in other_again.namespace, "y" in other_again.namespace) == (False, True)

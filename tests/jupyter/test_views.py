@@ -88,7 +88,7 @@ def test_a_defect_in_a_view_is_told_once_and_breaks_nothing(shell: Any) -> None:
     views.add(broken)
 
     def told() -> list[str]:
-        return [news for news in cells.session.writing.news if "wrong side" in news]
+        return [news for news in cells.session.writes.news if "wrong side" in news]
 
     cells.session.checkpoint("a")
     wait_until(told)

@@ -128,7 +128,7 @@ def test_a_model_without_a_price_is_told_of(provider: Provider, recorded: Sessio
     with openai.OpenAI() as client, scope.entered("step"):
         ask(client)
 
-    assert any("no price is known of 'm'" in news for news in recorded.writing.news)
+    assert any("no price is known of 'm'" in news for news in recorded.writes.news)
 
 
 @pytest.mark.parametrize("given", [-1, "5", float("nan"), [5]])

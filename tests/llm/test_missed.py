@@ -49,7 +49,7 @@ def answering(text: str = '{"a": 1}') -> httpx.Client:
 
 
 def news(session: Session) -> list[str]:
-    return list(session.writing.news)
+    return list(session.writes.news)
 
 
 def test_a_client_that_bypasses_every_seam_is_told_of_once(

@@ -23,7 +23,7 @@ import grpc
 from nbckpt.steps import current_session as current
 grpc.secure_channel("dns:///api.x.ai:443", grpc.ssl_channel_credentials()).close()
 grpc.insecure_channel("localhost:1").close()
-print(*current.session().writing.news)
+print(*current.session().writes.news)
 """
 
 ASK = """

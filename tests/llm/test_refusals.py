@@ -29,7 +29,7 @@ def test_a_disk_that_refuses_the_bytes_costs_the_recording_only(
     with scope.entered("step"):
         assert post(provider.url, body()).json()["choices"]
 
-    assert list(recorded.writing.news) == ["an answer of openai is NOT recorded: no space left"]
+    assert list(recorded.writes.news) == ["an answer of openai is NOT recorded: no space left"]
 
 
 @pytest.mark.parametrize("where", ["_look_at", "_problem"])
@@ -43,7 +43,7 @@ def test_a_defect_is_told_and_breaks_no_call(
     with scope.entered("step"):
         assert "[DONE]" in post(provider.url, body(stream=True)).text
 
-    (told,) = recorded.writing.news
+    (told,) = recorded.writes.news
     assert told.startswith("a model call was NOT recorded, by a defect in nbckpt: KeyError")
 
 
@@ -55,7 +55,7 @@ def test_a_defect_in_what_looks_for_recordings_is_told_and_breaks_no_call(
     with scope.entered("step"):
         assert post(provider.url, body()).json()["choices"]
 
-    assert len(recorded.writing.news) == 1
+    assert len(recorded.writes.news) == 1
 
 
 def test_an_interrupted_call_gives_its_place_back(

@@ -345,7 +345,7 @@ def test_a_damaged_recording_is_paid_anew_and_told(
         assert post(provider.url, body()).json()["choices"]
 
     assert provider.answered == 2
-    assert any("cannot be read and is paid anew" in text for text in session.writing.news)
+    assert any("cannot be read and is paid anew" in text for text in session.writes.news)
     session.store.close()
 
 

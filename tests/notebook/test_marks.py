@@ -173,7 +173,7 @@ def test_a_move_that_nothing_tells_of_is_seen(shell: Any, monkeypatch: pytest.Mo
     monkeypatch.setattr("nbckpt.jupyter.notebook.happened.LATE_S", 0.0)
     before = notebook.states()
 
-    notebook.session.go_to(notebook.session.get("load"))
+    notebook.session.restore_position(notebook.session.get("load"))
     notebook.marks()
     notebook._marks.arrange([])
 

@@ -88,7 +88,7 @@ def test_cells_below_that_stand_as_they_would_are_left_alone(shell: Any) -> None
     notebook.run(load="%%checkpoint load\ndf = [1, 2, 3]")
     session = notebook.session
 
-    plan = planned(notebook, session.position or "")
+    plan = planned(notebook, session.position.id or "")
 
     assert plan["scale"] == plan["other"] == ("runs", "df changed")
     assert plan["train"] == ("runs", "big changed")
@@ -100,7 +100,7 @@ def test_a_cell_that_was_run_again_with_the_same_outcome_leaves_those_below_fres
     notebook = notebook_that_ran(shell)
     notebook.run(load="%%checkpoint load\ndf = [1] + [2]")
 
-    plan = planned(notebook, notebook.session.position or "")
+    plan = planned(notebook, notebook.session.position.id or "")
 
     assert {does for does, _ in plan.values()} == {"fresh"}
 

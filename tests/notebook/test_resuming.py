@@ -10,7 +10,7 @@ import pytest
 from nbckpt.errors import BranchNotFoundError
 from nbckpt.jupyter.notebook.resuming import resume_plan
 from nbckpt.jupyter.panel import Panel
-from nbckpt.model import checkpoint_record
+from nbckpt.timeline.checkpoint_records import checkpoint_record
 from tests.notebook.cells import Notebook
 
 CELLS = {
@@ -54,7 +54,7 @@ def stop(notebook: Notebook, name: str, cell_id: str, parent: str) -> None:
         "progress": [0, 31, 50],
         "cell": {"source": notebook.sources[cell_id], "cell_id": cell_id},
     }
-    session.append([record]).result()
+    session.writes.append([record]).result()
     session.timeline.apply(record)
 
 

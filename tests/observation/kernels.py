@@ -240,8 +240,9 @@ def _run(rounds: Sequence[Sequence[str]], ask: str, mode: str) -> Answer:
 
 def _is_restored(place: int) -> bool:
     from nbckpt.steps import current_session
+    from nbckpt.steps.step_state import StepState
 
-    steps = current_session.session().steps
+    steps = current_session.session().state(StepState).latest
     step = steps.get(f"c{place}") or steps.get(f"cell-c{place}")
     return step is not None and not step.todo
 

@@ -314,7 +314,7 @@ def test_temporary_files_caches_and_libraries_do_not_count(
     )
 
     session = shell._nbckpt_extension.session
-    kept = session.timeline.checkpoints[session.position].observed
+    kept = session.timeline.checkpoints[session.position.id].observed
 
     assert "files" not in kept.get("files", {})
 

@@ -167,7 +167,7 @@ def test_common_calls_do_not_look_everything_up(
     shell.user_ns["unrelated"] = 1
 
     session = shell._nbckpt_extension.session
-    names = session.timeline.checkpoints[session.position].observed.get("names", {})
+    names = session.timeline.checkpoints[session.position.id].observed.get("names", {})
 
     assert "all" not in names
     assert cell(source) == "restored"

@@ -92,7 +92,7 @@ def test_failures_of_the_last_day_are_counted(
     session.namespace["x"] = np.random.default_rng().bytes(100_000)
     with pytest.raises(Exception, match="max_store_size"):
         session.checkpoint("a")
-    session.record_event("note")
+    session.writes.record_event("note")
     session.wait()
 
     _, told = status(session.store.path, capsys)

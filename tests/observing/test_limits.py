@@ -104,7 +104,7 @@ def test_a_higher_limit_holds_from_the_next_checkpoint_on(limited: Session) -> N
     limited.checkpoint("a")
 
     limited.settings = Settings(max_value_size=3 * MB)
-    limited.ran(None)
+    limited.workspace.ran(None)
     kept = limited.checkpoint("b")
 
     assert not kept.refused
@@ -135,7 +135,7 @@ def test_a_notebook_is_told_what_was_left_out_and_how_to_raise_the_limit(tmp_pat
 def filled(session: Session, name: str, size: int = 3 * MB) -> None:
     """Keep `size` bytes that no store has yet."""
     session.namespace["x"] = np.random.default_rng().bytes(size)
-    session.ran(None)
+    session.workspace.ran(None)
     session.checkpoint(name, sync=True)
 
 
@@ -162,7 +162,7 @@ def test_what_the_store_has_already_costs_no_room(store: Store) -> None:
     filled(session, "a", 4 * MB)
 
     session.namespace["copy"] = bytes(bytearray(session.namespace["x"]))  # type: ignore[call-overload]
-    session.ran(None)
+    session.workspace.ran(None)
     session.checkpoint("b", sync=True)
 
     assert session.get("b").name == "b"
@@ -305,6 +305,6 @@ def test_telemetry_that_cannot_be_had_is_told_at_the_next_prompt(
 
     session: Any = Session(store, {}, settings=Settings(telemetry="on"))
 
-    assert session.writing.news[0].startswith("telemetry is on, and the package opentelemetry-api")
+    assert session.writes.news[0].startswith("telemetry is on, and the package opentelemetry-api")
     assert nbckpt.runtime.telemetry.watching() is None
     session.settings = Settings()

@@ -150,7 +150,7 @@ class _Run:
 
     def _resume(self, _: Action) -> None:
         session = current_session.session()
-        head = session.timeline.head(session.branch)
+        head = session.timeline.head(session.position.branch)
         history = None if head is None else self._history_of(head.id)
         # Variables of cells that ran before a resume stay: those are a mix of the user's own.
         if self.oracle.history:
@@ -225,7 +225,7 @@ class _Run:
         self._expect_history(moment.history)
 
     def _back(self, _: Action) -> None:
-        if self.before is None or current_session.session().before is None:
+        if self.before is None or current_session.session().position.before is None:
             return
         before, now = self.before, self.oracle.history
         self._quiet("%rewind -")
@@ -248,7 +248,7 @@ class _Run:
     def _moved(self, before: tuple[str, ...]) -> None:
         """Take note of where `-` leads."""
         self.before = before
-        checkpoint = current_session.session().before
+        checkpoint = current_session.session().position.before
         if checkpoint is not None and self._history_of(checkpoint) is None:
             self.moments.append(Moment(checkpoint, before))
 
@@ -260,7 +260,7 @@ class _Run:
     # -- what both have
 
     def _keep_moment(self) -> None:
-        position = current_session.session().position
+        position = current_session.session().position.id
         if position is not None and self._history_of(position) is None:
             self.moments.append(Moment(position, self.oracle.history))
 

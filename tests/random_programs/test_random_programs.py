@@ -142,15 +142,15 @@ def test_what_is_lost_without_a_word_is_a_failure(
 ) -> None:
     program = notebook("a = [1]", actions=("all", "kill", "resume"))
     assert world.failure_of(program) is None
-    from nbckpt.session import navigation
+    from nbckpt.session import namespace_restore
 
-    take = navigation.take
+    take = namespace_restore.take
 
     def forgetful(session: Any, *rest: Any) -> None:
         take(session, *rest)
         session.namespace.pop("a", None)
 
-    monkeypatch.setattr(navigation, "take", forgetful)
+    monkeypatch.setattr(namespace_restore, "take", forgetful)
 
     failure = world.failure_of(program)
 

@@ -53,7 +53,7 @@ class Notebook:
         with scope.entered(name) as place:
             answers = [post(self.provider.url, body(question)).text for question in questions]
         if kept:
-            self.session.record_event("model_calls", name=name, **place.members())
+            self.session.writes.record_event("model_calls", name=name, **place.members())
             self.session.namespace[name] = answers
             self.session.checkpoint(name)
         self.session.wait()
@@ -181,7 +181,7 @@ def test_another_process_pays_anew_for_what_was_taken_meanwhile(
     notebook.session.refresh()
 
     assert notebook.paid("gone", "a") == 1
-    assert not notebook.session.writing.news
+    assert not notebook.session.writes.news
 
 
 @pytest.mark.parametrize(

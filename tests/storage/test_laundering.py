@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from nbckpt.model import checkpoint_from, checkpoint_record, is_trusted
+from nbckpt.model import is_trusted
 from nbckpt.storage.planning import MANY_JOURNALS
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.signing import Signer
 from nbckpt.storage.store import Store
+from nbckpt.timeline.checkpoint_records import checkpoint_from, checkpoint_record
 from nbckpt.timeline.retention import Retention
 from tests.storage.users import checkpoint, timeline_of, trusted_in, user, write
 

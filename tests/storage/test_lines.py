@@ -8,18 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbckpt.model import (
-    Cell,
-    Checkpoint,
-    Key,
-    Refusal,
-    State,
-    Variable,
-    checkpoint_from,
-    checkpoint_record,
-)
+from nbckpt.model import Cell, Checkpoint, Key, Refusal, State, Variable
 from nbckpt.storage.lines import Unread, encode, read_text
 from nbckpt.storage.signing import Signer
+from nbckpt.timeline.checkpoint_records import checkpoint_from, checkpoint_record
 
 texts = st.text(max_size=20) | st.just('","cell":{"source":"x"},"state":"failed') | st.just("\\")
 states = st.sampled_from(["done", "failed", "partial"])

@@ -319,9 +319,9 @@ def test_a_session_whose_place_is_gone_keeps_everything_anew(session: Session) -
     other = open_again(session.store.path)
     other.rewind(first)
     said = [head_record("main", other.timeline.checkpoints[last], None)]
-    other.append([*said, {"kind": "event", "at": time.time(), "checkpoint": last}]).result()
+    other.writes.append([*said, {"kind": "event", "at": time.time(), "checkpoint": last}]).result()
 
-    prune(session.store, Retention(keep_last=1, drop=(other.branch,)))
+    prune(session.store, Retention(keep_last=1, drop=(other.position.branch,)))
     made = other.checkpoint("own", sync=True)
 
     assert made.parent is None
@@ -357,7 +357,7 @@ def test_a_prune_takes_nothing_of_what_a_session_has_put_and_not_committed(
     make(session, 2)
     other = Store.open(session.store.path)
     session.namespace["big"] = noise(MB, 9)
-    session.capturer.capture()
+    session.workspace.capturer.capture()
 
     prune(other, Retention(keep_last=1))
     made = session.checkpoint("next", sync=True)

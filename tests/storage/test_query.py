@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbckpt.errors import CheckpointNotFoundError, UsageError, VariableNotFoundError
-from nbckpt.model import Cell, Checkpoint, Key, Variable, checkpoint_record
+from nbckpt.model import Cell, Checkpoint, Key, Variable
 from nbckpt.storage.query import Place, _with_tables, relation
 from nbckpt.storage.store import Store
 from nbckpt.storage.views import COLUMNS
+from nbckpt.timeline.checkpoint_records import checkpoint_record
 from nbckpt.timeline.timeline import Timeline
 
 FRAMES = {"a" * 64: pd.DataFrame({"x": [1, 2]}), "b" * 64: pd.DataFrame({"x": [10, 20]})}

@@ -6,9 +6,10 @@ import json
 
 import pytest
 
-from nbckpt.model import Cell, Checkpoint, Key, Refusal, Variable, checkpoint_record
+from nbckpt.model import Cell, Checkpoint, Key, Refusal, Variable
 from nbckpt.storage.lines import read_text
 from nbckpt.storage.shapes import wrong_member
+from nbckpt.timeline.checkpoint_records import checkpoint_record
 from nbckpt.timeline.recordings import recording_record
 from tests.llm.test_records import ONE
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from nbckpt.model import Cell, Checkpoint, Record, Variable, checkpoint_record
+from nbckpt.model import Cell, Checkpoint, Record, Variable
 from nbckpt.storage.store import Store
+from nbckpt.timeline.checkpoint_records import checkpoint_record
 from nbckpt.timeline.timeline import Timeline
 
 

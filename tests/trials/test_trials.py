@@ -18,7 +18,7 @@ pytestmark = pytest.mark.skipif(bool(sandbox.why_none()), reason="no copies of p
 
 
 def kept(name: str) -> Variable:
-    variable = current_session.session().capturer.kept_as(name)
+    variable = current_session.session().workspace.capturer.kept_as(name)
     assert variable is not None
     return variable
 
@@ -139,14 +139,18 @@ def test_a_load_that_never_ends_holds_no_cell_for_ever(
     made(library, "Never()", "other = 1")
 
     assert "v" not in refusals()  # nobody can tell
-    assert current_session.session().capturer.encoder.trials.untold == {"it did not end in time": 1}
+    assert current_session.session().workspace.capturer.encoder.trials.untold == {
+        "it did not end in time": 1
+    }
 
 
 def test_a_trial_changes_nothing_outside(library: Any, tmp_path: Any) -> None:
     made(library, "Acts()")
 
     assert not (tmp_path / "acted.txt").exists()
-    assert current_session.session().capturer.encoder.trials.untold == {"it wants open": 1}
+    assert current_session.session().workspace.capturer.encoder.trials.untold == {
+        "it wants open": 1
+    }
 
 
 def test_what_is_another_at_each_look_is_kept(library: Any) -> None:

@@ -134,13 +134,13 @@ def _answered(shell: Any, session: Any) -> None:
 
 def _forge(session: Any) -> None:
     """Records whose names lead out of the store, or steer a terminal."""
-    head = session.head
-    from nbckpt.model import checkpoint_record
+    head = session.position.head
+    from nbckpt.timeline.checkpoint_records import checkpoint_record
 
     outside = {**checkpoint_record(head), "id": "f" * 16, "name": "../../../outside"}
     outside["created_at"] = head.created_at - 1
     value = session.timeline.manifest(head.id)["frame"].value
-    session.append(
+    session.writes.append(
         [
             outside,
             {"kind": "head", "branch": CONTROLS, "checkpoint": head.id, "at": time.time()},

@@ -78,7 +78,7 @@ def test_no_move_leads_to_what_another_user_made(
     assert random.getstate() == states
     assert "SET" not in os.environ
     session = current_session.session()
-    assert (session.branch, session.position) == ("main", None)
+    assert (session.position.branch, session.position) == ("main", None)
     assert set(session.timeline.branches) == {"main"}
 
 
@@ -271,7 +271,7 @@ del client"""
 
         assert provider.answered == 2
         out = capsys.readouterr()
-        told = [*current_session.session().writing.news, out.out, out.err]
+        told = [*current_session.session().writes.news, out.out, out.err]
         assert "are not replayed, as they may be another user's" in "\n".join(told)
 
 

@@ -14,11 +14,12 @@ from nbckpt.cli import main
 from nbckpt.jupyter.completion import Completion
 from nbckpt.jupyter.shell import attached, load, unload
 from nbckpt.jupyter.views import Views
-from nbckpt.model import Cell, Refusal, Variable, checkpoint_record
+from nbckpt.model import Cell, Refusal, Variable
 from nbckpt.session.maintenance.prune import prune_store, text_of
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.storage.store import Store
+from nbckpt.timeline.checkpoint_records import checkpoint_record
 from nbckpt.timeline.recordings import Recording, recording_record
 from nbckpt.timeline.retention import Retention
 

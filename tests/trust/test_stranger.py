@@ -304,7 +304,7 @@ def test_a_notebook_on_it_gets_nothing_of_it_and_one_sentence(
     capsys.readouterr()
     load(opened)
     hello = capsys.readouterr().out
-    space, branch = dict(opened.user_ns), current_session.session().branch
+    space, branch = dict(opened.user_ns), current_session.session().position.branch
     ids = {c.name: c.id for c in current_session.session().timeline.checkpoints.values()}
 
     assert "made by another user, or came from elsewhere" in hello
@@ -321,7 +321,7 @@ def test_a_notebook_on_it_gets_nothing_of_it_and_one_sentence(
         with pytest.raises(UntrustedError, match=f"'{name}' at checkpoint.*nbckpt trust"):
             looked.values[name]
     assert looked.variables["nested"].preview.startswith("{'a': [1, 2.5, None], 'b': (")
-    assert (opened.user_ns, current_session.session().branch) == (space, branch)
+    assert (opened.user_ns, current_session.session().position.branch) == (space, branch)
     assert not any(c.trusted for c in current_session.session().timeline.checkpoints.values())
     assert strange.ran == []
 

@@ -13,10 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from nbckpt.errors import UntrustedError
-from nbckpt.model import Variable, checkpoint_record
+from nbckpt.model import Variable
 from nbckpt.session.session import Session
 from nbckpt.storage.disk import digest_of_file
 from nbckpt.storage.store import Store
+from nbckpt.timeline.checkpoint_records import checkpoint_record
 from tests.storage.users import timeline_of, user
 
 

@@ -10,7 +10,7 @@ import nbckpt
 from nbckpt.model import Variable
 from nbckpt.reports.diff import Difference
 from nbckpt.session.checkpoint_view import Look
-from nbckpt.session.navigation import Moved
+from nbckpt.session.move_result import MoveResult
 from nbckpt.steps.rerun.rerun import CellRun, Rerun
 from nbckpt.storage.pruning import Pruned
 
@@ -41,7 +41,7 @@ def look() -> float:
 
 
 def move() -> list[CellRun]:
-    moved: Moved = nbckpt.rewind("embed")
+    moved: MoveResult = nbckpt.rewind("embed")
     moved = nbckpt.fork("embed", "try-2", k=5, name="a")
     moved = nbckpt.switch("main")
     moved = nbckpt.resume("main", fallback=True)

@@ -23,7 +23,7 @@ from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import lines
 from nbckpt.jupyter.magics.commands import Commands
-from nbckpt.session.navigation import Moved
+from nbckpt.session.move_result import MoveResult
 
 FORK = "%fork REF [BRANCH] [name=expression …]"
 
@@ -109,14 +109,14 @@ class CheckpointMagics(Magics):
         branch = words[1] if len(words) > 1 else None
         moved = self._session.fork(words[0], branch, expressions=typed.expressions)
         given = f", with {', '.join(typed.expressions)}" if typed.expressions else ""
-        self._show(moved, f"on new branch {self._session.branch!r}{given}, forked at")
+        self._show(moved, f"on new branch {self._session.position.branch!r}{given}, forked at")
 
     @line_magic
     @_without_traceback
     def switch(self, line: str) -> None:
         """Go to the head of a branch: ``%switch BRANCH``; `%rewind -` goes back."""
         moved = self._session.switch(lines.one(line, "%switch BRANCH"))
-        self._show(moved, f"on branch {self._session.branch!r}, at")
+        self._show(moved, f"on branch {self._session.position.branch!r}, at")
 
     @line_magic
     @_without_traceback
@@ -170,6 +170,6 @@ class CheckpointMagics(Magics):
         """Look and set: ``%nbckpt log|show|diff|tag|note|update|prune|config|auto|…``."""
         return self._commands.run(line)
 
-    def _show(self, moved: Moved, did: str) -> None:
+    def _show(self, moved: MoveResult, did: str) -> None:
         for text in reports.moved_lines(moved, did, self._session.notebook):
             notices.say(self._cells.shell, text, checkpoint=moved.checkpoint.id)

@@ -49,7 +49,7 @@ def update(session: Session, line: str) -> None:
         message = f"update {typed.words[0]!r}: give the values: write `{UPDATE}`"
         raise UsageError(message)
     made = session.update(typed.words[0], {}, step, expressions=typed.expressions)
-    notices.notify(reports.updated_text(made, tuple(typed.expressions), session.branch))
+    notices.notify(reports.updated_text(made, tuple(typed.expressions), session.position.branch))
 
 
 def prune(session: Session, line: str) -> None:

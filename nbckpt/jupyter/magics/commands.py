@@ -14,6 +14,7 @@ from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import budgets, changes, lines, recording
 from nbckpt.session.costs import ledger_of, replays_in
+from nbckpt.steps.step_state import StepState
 from nbckpt.text.commands import in_notebook
 from nbckpt.text.escape import lines_of, on_a_line
 from nbckpt.timeline.references import unknown_branch
@@ -84,10 +85,10 @@ class Commands:
             raise UsageError(message)
         session = self._session
         session.refresh()
-        branch = None if everywhere else next(iter(branches), session.branch)
+        branch = None if everywhere else next(iter(branches), session.position.branch)
         if branches and session.timeline.head(branches[0]) is None:
             raise BranchNotFoundError(unknown_branch(session.timeline, branches[0]))
-        here, writing = session.position, session.writing.unfinished
+        here, writing = session.position.id, session.writes.unfinished
         ledger = ledger_of(session.store, session.timeline)
         text = reports.log_text(
             session.timeline, branch, here, limit=limit, writing=writing, ledger=ledger, width=WIDTH
@@ -120,12 +121,14 @@ class Commands:
             print(json.dumps(found, indent=2, ensure_ascii=False))
             return
         notices.notify(
-            reports.status_text(session.store, session.timeline, session.branch, session.position)
+            reports.status_text(
+                session.store, session.timeline, session.position.branch, session.position.id
+            )
         )
         notices.notify(health.text_of(found))
         notices.notify(autos.status_text(session, self._cells.steps.auto))
         notices.notify(on_a_line(f"calls       {recording.calls_text()}"))
-        notices.notify(f"durable     {session.writing.text() or 'all that was kept'}")
+        notices.notify(f"durable     {session.writes.text() or 'all that was kept'}")
         if left_out := self._idling.verifier.left_out:
             names = on_a_line(", ".join(left_out))
             notices.notify(
@@ -134,7 +137,7 @@ class Commands:
 
     def _why(self, line: str) -> None:
         name = lines.one(line, "%nbckpt why NAME") if line else None
-        step = self._session.steps.get(name) if name else self._cells.steps.latest
+        step = self._session.state(StepState).latest.get(name) if name else self._cells.steps.latest
         if step is None:
             if name is not None:
                 self._session.get(name)  # says so if there is no such checkpoint either

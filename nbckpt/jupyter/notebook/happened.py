@@ -92,7 +92,7 @@ class Happened:
 
     def _follow(self) -> None:
         """See that the session stands where no cell and no move led it: a rerun went there."""
-        here = self._session.position
+        here = self._session.position.id
         if here is None or here in self._explained():
             self._odd = ("", 0.0)
             return
@@ -114,7 +114,11 @@ class Happened:
         """All cells that made what is there, oldest first; the last ones are not kept yet."""
         session = self._session
         base, since = self._base(), self._since()
-        return [*runs_of(base), *(run for _, run in since), *runs_of((), session.joined)]
+        return [
+            *runs_of(base),
+            *(run for _, run in since),
+            *runs_of((), session.pending_cells.cells),
+        ]
 
     def has_failed(self, checkpoint: Checkpoint) -> bool:
         """True if a cell that did not end well ran since the last move, in this process."""
@@ -137,7 +141,7 @@ class Happened:
         timeline, known = self._session.timeline, self._session.timeline.checkpoints
         base = self._base()
         with timeline.lock:
-            here = self._session.position or ""
+            here = self._session.position.id or ""
             line = timeline.ancestry(here) if here in known else []
             made = self._made({c.id for c in base}, line if base else [])
             restored = [

@@ -23,7 +23,7 @@ def page_at(session: Session, checkpoint: Checkpoint) -> dict[str, Any]:
     places = last_of_cells(runs)
     cells = [_look(session.store, runs[place]) for place in places.values()]
     first: dict[str, bool] = {}
-    for run in runs_of(reversed(others), session.joined):
+    for run in runs_of(reversed(others), session.pending_cells.cells):
         is_later = run.checkpoint is None or run.checkpoint.created_at > checkpoint.created_at
         first.setdefault(run.cell_id, is_later)
     later = [i for i, is_later in first.items() if i and is_later and i not in places]

@@ -17,6 +17,7 @@ from nbckpt.jupyter.notebook.runs import Run, blocks_of, last_of_cells
 from nbckpt.jupyter.notebook.staleness import Staleness, stale_after_given
 from nbckpt.model import Checkpoint
 from nbckpt.text.units import count_text
+from nbckpt.timeline.following import following
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
@@ -71,7 +72,7 @@ class Marks:
         """
         self._happened.take()
         session, moment = self._session, self._moment()
-        state = (session.timeline.revision, session.position, self._happened.taken, moment)
+        state = (session.timeline.revision, session.position.id, self._happened.taken, moment)
         if state != self._state:
             before, self._state, self._marks = self._marks, state, self._made()
             if moment is None:
@@ -81,10 +82,10 @@ class Marks:
     def _made(self) -> dict[str, Mark]:
         session, timeline = self._session, self._session.timeline
         with timeline.lock:
-            here = timeline.checkpoints.get(session.position or "")
+            here = timeline.checkpoints.get(session.position.id or "")
             line = set() if here is None else set(timeline.line(here.id))
             shown = (timeline.checkpoints[i] for i in timeline.log(None))
-            undone = [c for c in shown if c.state != "done" and c.branch == session.branch]
+            undone = [c for c in shown if c.state != "done" and c.branch == session.position.branch]
         undone = [self._in_its_cell(c) for c in undone if not self._has_run_well_since(c)]
         if here is None:  # in a new process: of another one's failures nothing is there
             own = [c for c in undone if c.session == session.id]
@@ -127,7 +128,7 @@ class Marks:
 
     def _in_its_cell(self, checkpoint: Checkpoint) -> Checkpoint:
         """A failed checkpoint; that of a block that ended its cell gets the cell as its own."""
-        cell = self._session.joining.cells_of_failed.get(checkpoint.id, checkpoint.cell)
+        cell = self._session.pending_cells.cells_of_failed.get(checkpoint.id, checkpoint.cell)
         return replace(checkpoint, cell=cell)
 
     def _has_run_well_since(self, checkpoint: Checkpoint) -> bool:
@@ -136,7 +137,9 @@ class Marks:
         if not failed.cell_id or checkpoint.session != self._session.id:
             return False
         since, own = failed.execution_count or 0, who.of(failed.cell_id)
-        ran = (cell for cell in self._session.joined if who.of(cell.cell_id or "") == own)
+        ran = (
+            cell for cell in self._session.pending_cells.cells if who.of(cell.cell_id or "") == own
+        )
         return any((cell.execution_count or 0) > since for cell in ran)
 
     def _of(self, run: Run, checkpoint: Checkpoint, why: str | None) -> Mark:
@@ -153,7 +156,12 @@ class Marks:
     def _left_by(self, here: Checkpoint) -> dict[str, Mark]:
         """Cells of the line that was left when values were given by hand."""
         session = self._session
-        line = session.timeline.following(here.id, branch=session.branch, origin=session.origin)
+        line = following(
+            session.timeline,
+            here.id,
+            branch=session.position.branch,
+            origin=session.position.origin,
+        )
         whys = stale_after_given(here, line, self._present)
         steps = {step.cell.cell_id: step for step in line}
         return {

@@ -62,7 +62,7 @@ class Present:
             return None
         if (now := self._digest_now(name)) is not None:
             return now != digest
-        settled = self._session.tracker.settled().get(name)
+        settled = self._session.workspace.tracker.settled().get(name)
         read = self._read(name, read_by)
         if settled is None or read is None or not _BUFFERS.match(settled.type_name):
             return None
@@ -99,7 +99,7 @@ class Present:
             return not isinstance(value, str | bytes) or len(value) < QUICK_BYTES
         if issubclass(kind, FunctionType):
             return True
-        kept = self._session.capturer.kept_as(name)
+        kept = self._session.workspace.capturer.kept_as(name)
         if kept is None or kept.size_bytes > QUICK_BYTES:
             return False
         if _BUFFERS.match(f"{kind.__module__}."):

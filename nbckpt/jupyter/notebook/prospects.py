@@ -20,6 +20,7 @@ from nbckpt.jupyter.notebook.runs import (
 )
 from nbckpt.jupyter.notebook.staleness import reason
 from nbckpt.model import Checkpoint, Manifest
+from nbckpt.timeline.following import following
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
@@ -40,7 +41,9 @@ def rerun_plan(session: Session, start: Checkpoint, cells: Sequence[Written]) ->
     timeline = session.timeline
     with timeline.lock:
         line = runs_of(timeline.ancestry(start.id)[::-1])
-        followed = timeline.following(start.id, branch=session.branch, origin=session.origin)
+        followed = following(
+            timeline, start.id, branch=session.position.branch, origin=session.position.origin
+        )
         others = [timeline.checkpoints[i] for i in reversed(timeline.newest_first())]
         undone = [timeline.checkpoints[i] for i in timeline.log(None)]
         manifest = timeline.manifest(start.id)
@@ -63,7 +66,7 @@ def rerun_plan(session: Session, start: Checkpoint, cells: Sequence[Written]) ->
     ]
     return {
         "cells": fates,
-        "rewinds": session.position != start.id,
+        "rewinds": session.position.id != start.id,
     }
 
 
@@ -143,7 +146,7 @@ _BLOCK = "only its block may be restored"
 
 def _failed_cells(session: Session, checkpoints: Iterable[Checkpoint]) -> frozenset[str]:
     """Ids of cells that did not end well at some time."""
-    cells_of_failed = session.joining.cells_of_failed
+    cells_of_failed = session.pending_cells.cells_of_failed
     undone = (c for c in checkpoints if c.state != "done")
     return frozenset(cells_of_failed.get(c.id, c.cell).cell_id or "" for c in undone)
 

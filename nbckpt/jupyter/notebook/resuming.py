@@ -67,12 +67,12 @@ def target_of(session: Session, branch: str | None) -> tuple[Checkpoint | None, 
         If there is no such branch.
     """
     timeline = session.timeline
-    is_asked_for = branch is not None or not session.is_on_usual_branch
+    is_asked_for = branch is not None or not session.position.is_on_usual_branch
     notebook = "" if is_asked_for else session.notebook
-    branch = branch or session.branch
+    branch = branch or session.position.branch
     with timeline.lock:
         head = timeline.own_head(branch, notebook)
-        if head is None and branch != session.branch:
+        if head is None and branch != session.position.branch:
             raise BranchNotFoundError(unknown_branch(timeline, branch))
         if head is None:
             return None, None

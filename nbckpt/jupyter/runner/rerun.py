@@ -53,9 +53,9 @@ def rerun(
     """
     from nbckpt.steps.rerun import rerun as rerunning
 
-    target = session.get(ref or session.branch)
+    target = session.get(ref or session.position.branch)
     rerunning.plan(session, target.id)  # says what is wrong before a kernel starts
-    asked = (session.branch, target.id, fresh, everything)
+    asked = (session.position.branch, target.id, fresh, everything)
     call = f"await {_INSIDE}.rerun{asked!r}"
     answer = asyncio.run(_answer(_kernel(session), call, session.store, tell))
     found: dict[str, Any] = json.loads(answer)

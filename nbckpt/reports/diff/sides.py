@@ -89,9 +89,10 @@ def sides_of(session: Session, a: str, b: str | None) -> tuple[Side, Side]:
         return one, side_of(session, session.get(b))
     if live := live_side(session):
         return one, live
-    here = session.timeline.checkpoints.get(session.position or "") or session.head
+    here = session.timeline.checkpoints.get(session.position.id or "") or session.position.head
     if here is None:
-        message = f"nothing to compare {a!r} with: branch {session.branch!r} has no checkpoints yet"
+        branch = session.position.branch
+        message = f"nothing to compare {a!r} with: branch {branch!r} has no checkpoints yet"
         raise CheckpointNotFoundError(message)
     return one, side_of(session, here)
 
@@ -119,17 +120,18 @@ def live_side(session: Session) -> Side | None:
     Its values are put into the store as they are, which the next checkpoint would do too, and
     compared from there: so that no code of theirs runs on the live ones.
     """
-    if not session.tracker.user_names():
+    workspace = session.workspace
+    if not workspace.tracker.user_names():
         return None
-    session.ran(session.running)
-    captured = session.capture(Selection())
-    draft = session.draft(LIVE, captured, cell=Cell(""), duration_s=0.0)
+    workspace.ran(workspace.running)
+    captured = session.checkpoints.capture(Selection())
+    draft = session.checkpoints.draft(LIVE, captured, cell=Cell(""), duration_s=0.0)
     if set(draft.changed) <= random_state.NAMES and not draft.removed:
         return None
     return Side(
         id="",
         name=LIVE,
-        branch=session.branch,
+        branch=session.position.branch,
         created_at=clock.now(),
         duration_s=0.0,
         manifest=captured.manifest,

@@ -96,8 +96,8 @@ def _averaged(before: float | None, value: float) -> float:
 def _size_of(session: Session) -> int:
     """Bytes of the namespace, as far as that is told without a look into it."""
     size = 0
-    for name in session.tracker.user_names():
-        if (kept := session.capturer.kept_as(name)) is not None:
+    for name in session.workspace.tracker.user_names():
+        if (kept := session.workspace.capturer.kept_as(name)) is not None:
             size += kept.size_bytes
             continue
         value = session.namespace.get(name)

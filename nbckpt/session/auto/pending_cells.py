@@ -23,7 +23,7 @@ from nbckpt.fingerprint.names import Own
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.runtime.interrupts import whole
 from nbckpt.session.auto.measurements import Costs
-from nbckpt.session.shutdown import end_at_exit
+from nbckpt.session.shutdown import register_atexit
 from nbckpt.timeline.references import require_name
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class _Ran:
     outputs: Sequence[Json] = ()
 
 
-class Joining(Own):
+class PendingCells(Own):
     """The cells joined to a session's next checkpoint, and the measures that decide when it comes.
 
     Attributes
@@ -97,11 +97,13 @@ class Joining(Own):
         """Note a cell that raised: no rerun repeats it, what it did is kept with the next ones."""
         self._lost_s += run_s
         session = self._session
-        base = session.timeline.manifest(session.position) if session.position else {}
+        base = session.timeline.manifest(session.position.id) if session.position.id else {}
         as_before = Captured(base, frozenset(), frozenset(), (), ())
-        draft = session.draft(name, as_before, cell=cell, duration_s=run_s, state="failed")
+        draft = session.checkpoints.draft(
+            name, as_before, cell=cell, duration_s=run_s, state="failed"
+        )
         why = line_of(error)
-        session.commit(replace(draft, inherited={}, error=why[:500]), patience_s=0.0)
+        session.checkpoints.commit(replace(draft, inherited={}, error=why[:500]), patience_s=0.0)
 
     def place_failed_blocks(self, cell: Cell, error: BaseException | None) -> None:
         """Take note of the cell that the blocks which just failed ended, if they did."""
@@ -136,7 +138,7 @@ class Joining(Own):
         if session.policy.joins:
             self.keep()
         if new.joins:
-            end_at_exit(session)
+            register_atexit(session)
         session.policy = new
         self._kept_at = time.monotonic()
 
@@ -171,9 +173,9 @@ class Joining(Own):
         if not self._ran:
             return None
         began = time.perf_counter()
-        with self._session.holding(self._ran[-1].name):
+        with self._session.checkpoints.holding(self._ran[-1].name):
             draft = self._as_last(self._ran[-1])
-            self._session.commit(draft, sync=sync, patience_s=0.0)
+            self._session.checkpoints.commit(draft, sync=sync, patience_s=0.0)
         if not sync:
             self._costs.held(time.perf_counter() - began)
         return draft
@@ -181,10 +183,12 @@ class Joining(Own):
     def _as_last(self, last: _Ran) -> Checkpoint:
         """A checkpoint of the last joined cell, which names those before it."""
         session = self._session
-        refused = {refusal.variable for refusal in session.capturer.refusals()}
-        captured = session.capture(Selection())
+        refused = {refusal.variable for refusal in session.workspace.capturer.refusals()}
+        captured = session.checkpoints.capture(Selection())
         refused = {refusal.variable for refusal in captured.refused} - refused
-        draft = session.draft(last.name, captured, cell=last.cell, duration_s=last.run_s)
+        draft = session.checkpoints.draft(
+            last.name, captured, cell=last.cell, duration_s=last.run_s
+        )
         bound = tuple(sorted({*draft.changed, *draft.removed, *refused}))
         draft = replace(draft, bound=bound, joined=draft.joined[:-1])
         if not last.outputs:
@@ -192,7 +196,7 @@ class Joining(Own):
         import json
 
         text = json.dumps(last.outputs).encode()
-        return replace(draft, outputs=session.put_outputs(text))
+        return replace(draft, outputs=session.checkpoints.put_outputs(text))
 
     @whole
     def keep_aside(self) -> Checkpoint | None:
@@ -204,17 +208,17 @@ class Joining(Own):
         session = self._session
         if not session.policy.joins:
             return None  # moves keep what is there by themselves
-        head = session.head
+        head = session.position.head
         draft = self.keep(sync=True)
         if draft is not None and head is not None and not _follows(session, head, draft):
-            session.move_head(head)
+            session.position.move_head(head)
         return draft
 
     @whole
     def rest(self) -> Checkpoint | None:
         """Keep what is joined while nothing runs: it holds up nobody then."""
         session = self._session
-        if session.policy.kind != "cost" or (session.position is None and session.head):
+        if session.policy.kind != "cost" or (session.position.id is None and session.position.head):
             return None  # the user may be about to resume
         return self.keep()
 
@@ -231,17 +235,17 @@ class Joining(Own):
         """
         session = self._session
         name = require_name(name)
-        session.record_event("event", name=name)
+        session.writes.record_event("event", name=name)
         if session.policy.kind != "event" or session.policy.event not in ("", name):
             return None
-        session.ran(session.running)
+        session.workspace.ran(session.workspace.running)
         began = time.perf_counter()
-        with session.holding(name):
-            captured = session.capture(Selection())
+        with session.checkpoints.holding(name):
+            captured = session.checkpoints.capture(Selection())
             took_s = time.perf_counter() - began
-            draft = session.draft(name, captured, cell=Cell(""), duration_s=took_s)
+            draft = session.checkpoints.draft(name, captured, cell=Cell(""), duration_s=took_s)
             draft = replace(draft, bound=tuple(sorted({*draft.changed, *draft.removed})))
-            session.commit(draft, patience_s=0.0)
+            session.checkpoints.commit(draft, patience_s=0.0)
         return draft
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,12 +11,14 @@ from nbckpt.capture.untrusted import require_trusted
 from nbckpt.digests import Digest
 from nbckpt.errors import FormatError, NbckptError, StoreError, UsageError
 from nbckpt.fingerprint.random_state import NAMES as RANDOM
-from nbckpt.model import Checkpoint, Record, Variable, checkpoint_record
+from nbckpt.model import Checkpoint, Record, Variable
 from nbckpt.runtime.interrupts import result_of
-from nbckpt.session.branch_position import Standing
 from nbckpt.session.maintenance.export_report import Exported
-from nbckpt.session.maintenance.export_selection import Portion
-from nbckpt.timeline.records import head_record
+from nbckpt.session.maintenance.export_selection import ExportSelection
+from nbckpt.session.parquet_tables import TableKeeper
+from nbckpt.timeline.checkpoint_records import checkpoint_record
+from nbckpt.timeline.records import head_record, session_record
+from nbckpt.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
@@ -56,7 +59,7 @@ def export_store(
 
     out = Path(out).absolute()
     checkpoint = checkpoint_to_export(session, ref, out)
-    chosen = Portion(session, checkpoint)
+    chosen = ExportSelection(session, checkpoint)
     with new_store(out, encryption) as store:
         is_encrypted = store.cipher is not None
         writer = _Writing(session.store, store)
@@ -67,10 +70,9 @@ def export_store(
             if isinstance(blob := record.get("blob"), str):
                 writer.copy(blob, of=record)
         made = chosen.checkpoint()
-        target = Standing(store, made.notebook, made.branch)
-        result_of(target.append([*records, checkpoint_record(made), _head(made)]))
-        target.refresh()
-        tables = _tables(target, made.id)
+        begins = session_record(os.urandom(6).hex(), made.notebook)
+        result_of(store.append([begins, *records, checkpoint_record(made), _head(made)]))
+        tables = _tables(store, made.id)
     kinds = [record["kind"] for record in records]
     return Exported(
         path=out,
@@ -141,13 +143,15 @@ def _head(checkpoint: Checkpoint) -> Record:
     )
 
 
-def _tables(target: Standing, checkpoint_id: str) -> tuple[str, ...]:
+def _tables(store: Store, checkpoint_id: str) -> tuple[str, ...]:
     """The variables of which Parquet could be made, in the new store."""
-    manifest: Mapping[str, Variable] = target.timeline.manifest(checkpoint_id)
+    timeline, keeper = Timeline(), TableKeeper(store)
+    timeline.apply_all(store.refresh())
+    manifest: Mapping[str, Variable] = timeline.manifest(checkpoint_id)
     made = []
     for name in _may_be_tables(manifest.values()):
         try:
-            record = target.tables.record(manifest[name], manifest)
+            record = keeper.record(manifest[name], manifest)
         except NbckptError:  # no table, or not to be built here: its bytes are there all the same
             continue
         if (file := record.get("file")) is None:

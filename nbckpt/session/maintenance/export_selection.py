@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nbckpt.session.session import Session
 
 
-class Portion:
+class ExportSelection:
     """The part of a checkpoint that an export writes.
 
     Attributes

@@ -165,10 +165,9 @@ def prune(session: Session, retention: Retention, *, dry_run: bool = False) -> P
     UsageError
         If a branch to drop is not there, or is the session's own.
     """
-    if session.branch in retention.drop:
-        message = (
-            f"this session is on branch {session.branch!r}: `%switch` to another, then drop it"
-        )
+    branch = session.position.branch
+    if branch in retention.drop:
+        message = f"this session is on branch {branch!r}: `%switch` to another, then drop it"
         raise UsageError(message)
     with suppress(StoreError):  # on a full disk, pruning is what helps
         session.wait()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from nbckpt.config.config_file import doubted_in
 from nbckpt.config.sources import settings_of
 from nbckpt.model import Checkpoint, Record, Variable, is_trusted
-from nbckpt.session.maintenance.untrusted_report import Strange, few
+from nbckpt.session.maintenance.untrusted_report import UntrustedReport, few
 from nbckpt.session.summaries import user_names
 from nbckpt.text.escape import on_a_line
 from nbckpt.text.units import count_text
@@ -36,7 +36,7 @@ _RUNS = ("step", "items", "recording", "approval")
 """Kinds of records, beside checkpoints, that stand for something which need not be done again."""
 
 
-def strange(store: Store, timeline: Timeline) -> Strange:
+def strange(store: Store, timeline: Timeline) -> UntrustedReport:
     """The part of a store not known to be this user's; nothing of it is built or run.
 
     Parameters
@@ -50,16 +50,16 @@ def strange(store: Store, timeline: Timeline) -> Strange:
     return replace(told, **_kinds(reversed(_made(timeline))))
 
 
-def amount(store: Store, timeline: Timeline) -> Strange:
+def amount(store: Store, timeline: Timeline) -> UntrustedReport:
     """The same without a look at the variables: how much there is, by whom and of when."""
     found, seen = store.untrusted(), store.untrusted_mark()
     settings = doubted_in(store)
     if not found:
-        return Strange(store.path, 0, 0, 0, seen=seen, settings=settings)
+        return UntrustedReport(store.path, 0, 0, 0, seen=seen, settings=settings)
     times = [checkpoint.created_at for checkpoint in _made(timeline)]
     others = ((kind, sum(map(_is_strange, store.records(kind)))) for kind in _RUNS)
     sessions = filter(_is_strange, store.records("session"))
-    return Strange(
+    return UntrustedReport(
         path=store.path,
         records=found.records,
         journals=found.journals,
@@ -85,7 +85,7 @@ def store_at(path: Path) -> Path:
     return inside if path.name != NAME and inside.is_dir() else path
 
 
-def trust(store: Store, timeline: Timeline, *, session: Session | None = None) -> Strange:
+def trust(store: Store, timeline: Timeline, *, session: Session | None = None) -> UntrustedReport:
     """Take all that is in the store now for one's own; what that was.
 
     Parameters
@@ -109,7 +109,7 @@ def take_over(store: Store, seen: str, *, session: Session | None = None) -> Non
     Parameters
     ----------
     seen
-        What tells that from anything else: see `Strange`.
+        What tells that from anything else: see `UntrustedReport`.
     session
         Whose journal is to have it, if it has one; else nothing is written into the store.
 
@@ -126,13 +126,13 @@ def take_over(store: Store, seen: str, *, session: Session | None = None) -> Non
     if not now:
         return
     members = {"records": now.records, "checkpoints": now.checkpoints}
-    if session is not None and session.begun:
-        session.record_event("trusted", **members)
+    if session is not None and session.writes.has_begun:
+        session.writes.record_event("trusted", **members)
     else:
         events.tell({"event": "trusted", **members})
 
 
-def trusted_text(told: Strange) -> str:
+def trusted_text(told: UntrustedReport) -> str:
     """The line after it was done."""
     if not told:
         return told.text()

@@ -19,7 +19,7 @@ _SPOKEN = {"step": "kept call", "items": "result of a map", "recording": "model 
 
 
 @dataclass(frozen=True, slots=True)
-class Strange:
+class UntrustedReport:
     """The part of a store that is not known to be this user's.
 
     Attributes

@@ -20,6 +20,7 @@ from nbckpt.steps.calls.arguments import digest_of_value
 from nbckpt.steps.calls.occurrences import Occurrences
 from nbckpt.steps.calls.results import RESULT, encoded
 from nbckpt.steps.calls.telling import tell
+from nbckpt.steps.step_state import StepState
 from nbckpt.timeline.approvals import Question
 
 ID_BYTES = 4
@@ -69,7 +70,7 @@ def begin(question: str, data: object) -> Begun:
     n = counted.reserve(request)
     try:
         step = place.scope.step if place.scope is not None else None
-        anew = session.pays_anew or place.mode == "record"
+        anew = session.state(StepState).pays_again or place.mode == "record"
         found = desk.found((step, request, n), fresh=anew)
         if found is None:
             cell_id = place.scope.cell_id if place.scope is not None else None
@@ -79,9 +80,9 @@ def begin(question: str, data: object) -> Begun:
                 request=request,
                 occurrence=n,
                 step=step,
-                position=session.position,
+                position=session.position.id,
                 session=session.id,
-                branch=session.branch,
+                branch=session.position.branch,
                 notebook=session.notebook,
                 cell_id=cell_id,
                 asked_at=clock.now(),

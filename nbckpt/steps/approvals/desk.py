@@ -68,7 +68,7 @@ class Desk:
             self._wake()
             has_news = bool(new) and before != self._questions.all
         if has_news:  # of others: its own are told when they are written
-            self.session.tell("approvals")
+            self.session.emit("approvals")
 
     def refresh(self) -> None:
         """Take in what others have written, too."""
@@ -103,7 +103,7 @@ class Desk:
             same = [q for q in same if q.state == "waiting"]
         if place[0] is None:
             same = [q for q in same if not q.is_used]
-        line = {None, *self.session.timeline.line(self.session.position)}
+        line = {None, *self.session.timeline.line(self.session.position.id)}
         nearest = [q for q in same if q.position in line] or same
         return max(nearest, key=lambda q: q.asked_at, default=None)
 
@@ -132,13 +132,13 @@ class Desk:
         with self._lock:
             came = self._came[question.id] = threading.Event()
             self._wake()
-        self.session.tell("approvals")
+        self.session.emit("approvals")
         try:
             yield came
         finally:
             with self._lock:
                 self._came.pop(question.id, None)
-            self.session.tell("approvals")
+            self.session.emit("approvals")
 
     def is_waited_for(self, question: Question) -> bool:
         """True if code of this session waits for the answer."""
@@ -192,17 +192,17 @@ class Desk:
             require_open(question, verdict)
             record = answer_record(question, verdict, text, through, self.session.id)
             # Others wait for it: what one of them was told must not be gone after a power cut.
-            result_of(self.session.append([record]))
+            result_of(self.session.writes.append([record]))
             self._questions.take(record)
             self._wake()
-        self.session.tell("approvals")
+        self.session.emit("approvals")
         return self._questions.all[question.id]
 
     def _append(self, record: Record) -> Future[None]:
         with self._lock:
-            written = self.session.append([record])
+            written = self.session.writes.append([record])
             self._questions.take(record)
-        self.session.tell("approvals")
+        self.session.emit("approvals")
         return written
 
 

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from nbckpt.reports.questions import waits_text
 from nbckpt.steps.approvals.desk import Desk
+from nbckpt.steps.step_state import StepState
 from nbckpt.timeline.approvals import Question
 
 
@@ -45,7 +46,7 @@ class Line:
 
 def show(desk: Desk, question: Question) -> Shown:
     """A question, shown by the shell of the session, or in the terminal, or in a line."""
-    asker: Asker | None = desk.session.asker
+    asker: Asker | None = desk.session.state(StepState).asker
     if asker is not None:
         return asker(desk, question)
     from nbckpt.steps.approvals.terminal import Prompt, can_prompt

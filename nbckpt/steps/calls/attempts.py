@@ -48,7 +48,7 @@ class Attempts:
             return None
         wait_s = waited_s(plan.backoff, self.failed) if asked is None else asked
         if session := current_session.opened():
-            session.record_event(
+            session.writes.record_event(
                 "attempt_failed",
                 name=plan.name,
                 attempt=self.failed,

@@ -29,6 +29,7 @@ from nbckpt.steps.calls.known import Known
 from nbckpt.steps.calls.occurrences import Occurrences, Place
 from nbckpt.steps.calls.results import decoded, encoded
 from nbckpt.steps.calls.telling import tell
+from nbckpt.steps.step_state import StepState
 
 _R = TypeVar("_R")
 _NO_MEMBERS: Record = MappingProxyType({})
@@ -83,7 +84,7 @@ class Begun:
     @property
     def is_anew(self) -> bool:
         """True if it is to run though there may be an answer: by ``--fresh``, or when recording."""
-        return self.session.pays_anew or scope.here().mode == "record"
+        return self.session.state(StepState).pays_again or scope.here().mode == "record"
 
     @property
     def index(self) -> Index:
@@ -219,9 +220,9 @@ class Begun:
             "arguments": self.id.arguments,
             "occurrence": self.id.n,
             "step": self.step,
-            "checkpoint": session.position,
+            "checkpoint": session.position.id,
             "session": session.id,
-            "branch": session.branch,
+            "branch": session.position.branch,
             "attempts": max(made, 1) if state == "failed" else made + 1,
             "duration_s": round(time.perf_counter() - self.began, 6),
             "created_at": clock.now(),
@@ -234,6 +235,6 @@ class Begun:
         if not self.index.knows(self.code):
             key = self.code.key
             record = {**record, "reads": {"inputs": key.inputs, "functions": key.functions}}
-        written = session.append([record], durable=durable)
+        written = session.writes.append([record], durable=durable)
         self.index.note(record)
         return written

@@ -172,7 +172,7 @@ class Each:
 
     def _note(self) -> None:
         shown = self._errors[:_MOST_TOLD]
-        self._step.session.record_event(
+        self._step.session.writes.record_event(
             "items_failed",
             name=self._step.request.name,
             failed=len(self._errors),

@@ -147,7 +147,7 @@ def resolve(
         "arguments": which[1],
         "occurrence": which[2],
         "session": session.id,
-        "branch": session.branch,
+        "branch": session.position.branch,
         "once": True,
         "resolved": True,
         "created_at": clock.now(),
@@ -158,7 +158,7 @@ def resolve(
             size = sum(memoryview(part).nbytes for part in parts)
             blob = session.store.put_blob(parts)
             record = {**record, "blob": blob, "size_bytes": size}
-        written = session.append([record])
+        written = session.writes.append([record])
     result_of(written)
     index.note(record)
     index.asked.pop(which, None)

@@ -25,6 +25,7 @@ from nbckpt.steps.calls.running import durable
 from nbckpt.steps.calls.telling import tell
 from nbckpt.steps.loops.clock import Clock
 from nbckpt.steps.loops.finished import digest_of_item, digest_of_key, is_place
+from nbckpt.steps.step_state import StepState
 from nbckpt.text.describe import preview_of
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class Memory:
     @property
     def is_anew(self) -> bool:
         """True if items are to run though they may have results: by ``--fresh``, or recording."""
-        return self._session.pays_anew or scope.here().mode == "record"
+        return self._session.state(StepState).pays_again or scope.here().mode == "record"
 
     def name_of(self, digest: bytes) -> str:
         """Under which the result of the next item with this digest is kept; empty if it is not."""

@@ -152,7 +152,7 @@ class Keeping:
                 blob = self._session.store.put_blob(parts)
                 size = sum(map(len, parts))
                 record = self._record(blob, len(waiting), size, duration)
-                self._written = self._session.append([record])
+                self._written = self._session.writes.append([record])
             return self._written
 
     def _record(self, blob: Digest, count: int, size_bytes: int, duration_s: float) -> Record:
@@ -165,9 +165,9 @@ class Keeping:
             "blob": blob,
             "count": count,
             "size_bytes": size_bytes,
-            "checkpoint": session.position,
+            "checkpoint": session.position.id,
             "session": session.id,
-            "branch": session.branch,
+            "branch": session.position.branch,
             "duration_s": round(duration_s, 6),
             "created_at": clock.now(),
         }

@@ -21,6 +21,7 @@ from nbckpt.llm.occurrence import Occurrence
 from nbckpt.llm.step_scope import Scope
 from nbckpt.runtime.context import awaited_with, called_with
 from nbckpt.session.session import Session
+from nbckpt.steps.step_state import StepState
 
 if TYPE_CHECKING:
     from nbckpt.steps.step import Step
@@ -84,7 +85,7 @@ def here(session: Session) -> Occurrences:
     """Those of the step, cell or session that runs."""
     if (inside := _inside.get()) is not None:
         return inside
-    token: object = running_step(session) or session.running or session
+    token: object = running_step(session) or session.workspace.running or session
     with _lock:
         found = _running.get(token)
         if found is None:
@@ -106,7 +107,7 @@ def running_name(session: Session) -> str | None:
 
 def running_step(session: Session) -> Step | None:
     """The step that runs, of several the one that began last."""
-    running = tuple(session.running_steps.values())
+    running = tuple(session.state(StepState).running.values())
     return running[-1] if running else None
 
 

@@ -73,7 +73,7 @@ class AtItem(Own):
     def count(self, done: int, total: int) -> None:
         """Have views know how far it came."""
         self.counted = (done, total)
-        self._session.tell("progress")
+        self._session.emit("progress")
 
     def uncount(self) -> None:
         """Have views know that no items are being done."""

@@ -125,7 +125,7 @@ class Followed(Loop):
     def _keep(self) -> None:
         step = self.loops.step
         progress = (self._number, self.bar.done, self.tracked.count)
-        step.keep_progress(progress, self._finished.kept(step.session.store))
+        step.loops.keep_progress(progress, self._finished.kept(step.session.store))
 
     def _digest_of(self, item: object, place: int) -> bytes:
         step, key = self.loops.step, self.tracked.key
@@ -143,14 +143,14 @@ class Followed(Loop):
         if total == count and not self._any_known(finished, done):
             return self._anew((f"none of the {done} finished items is among its items now",))
         namespace = step.session.namespace
-        step.session.ran(step.tree)
+        step.session.workspace.ran(step.tree)
         before = {n: namespace[n] for n in partial.bound if n in namespace}
         if reasons := effects.reproduce(step.session, partial):
             return self._anew(reasons)
         self._finished, self._twins = finished, Twins(before, namespace)
         if partial is self.loops.unfinished:
             self.loops.unfinished = None
-            step.went_on(partial)
+            step.loops.went_on(partial)
         return done
 
     def _anew(self, why: tuple[str, ...]) -> int:

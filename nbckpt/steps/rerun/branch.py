@@ -16,10 +16,11 @@ from nbckpt.digests import Json
 from nbckpt.errors import StoreError
 from nbckpt.model import Cell, Checkpoint, Manifest
 from nbckpt.runtime.interrupts import wait_for, whole
-from nbckpt.session import branching, navigation
+from nbckpt.session import branching
 from nbckpt.session.session import Session
 from nbckpt.steps import cherry_pick
-from nbckpt.steps.effects import holds, reproduce
+from nbckpt.steps.changed_definitions import holds
+from nbckpt.steps.effects import reproduce
 from nbckpt.steps.rerun.reachability import is_unreached
 from nbckpt.steps.rerun.recorded_cells import Plan, Recorded, made_between
 from nbckpt.timeline.records import event_record
@@ -47,8 +48,8 @@ class Line:
         """Be on a branch that nothing else is ahead on, from now on."""
         if self.is_begun:
             return
-        session, head = self.session, self.session.head
-        if head is not None and head.id != session.position:
+        session, head = self.session, self.session.position.head
+        if head is not None and head.id != session.position.id:
             branching.branch_off(session)
             self.is_new = True
         self.is_begun = True
@@ -58,9 +59,9 @@ class Line:
     def note(self, kind: str, **members: object) -> None:
         """Have the history know of this rerun, so that another one can go on."""
         session = self.session
-        members |= {"checkpoint": session.position, "branch": session.branch}
+        members |= {"checkpoint": session.position.id, "branch": session.position.branch}
         members |= {"origin": self.plan.origin, "line": self.plan.line}
-        written = session.append([event_record(kind, session.id, members)])
+        written = session.writes.append([event_record(kind, session.id, members)])
         # The next rerun looks for it in the store; what the disk refuses it takes up later.
         with suppress(StoreError):
             if wait_for(written, session.settings.patience_s):
@@ -86,8 +87,8 @@ class Line:
         """True if the namespace is that of a checkpoint of the line; if so, stand on it."""
         if not self._is_as_kept(checkpoint):
             return False
-        self.session.joining.forget()
-        self.session.stand_on(checkpoint)
+        self.session.pending_cells.forget()
+        self.session.position.stand_on(checkpoint)
         return True
 
     @whole
@@ -136,7 +137,7 @@ class Line:
         }
 
     def _live(self) -> Manifest:
-        return self.session.capture(navigation.EVERYTHING).manifest
+        return self.session.checkpoints.capture(Selection()).manifest
 
     def _is_as_kept(self, checkpoint: Checkpoint) -> bool:
         is_ancestor = self.session.timeline.is_ancestor

@@ -11,7 +11,8 @@ from nbckpt.model import Checkpoint
 from nbckpt.runtime.interrupts import allowed, held
 from nbckpt.session.session import Session
 from nbckpt.steps.rerun.recorded_cells import Recorded, without_marker
-from nbckpt.steps.step import Request, Step
+from nbckpt.steps.step import Step
+from nbckpt.steps.step_request import Request
 
 
 class Plainly:
@@ -43,16 +44,16 @@ class Plainly:
 
     def _run_unkept(self, recorded: Recorded, tree: ast.Module, code: CodeType) -> None:
         session = self._session
-        reach = session.reach(tree)
-        session.tracker.touched(reach)  # for blocks in it
-        session.runs(tree)
+        reach = session.workspace.reach(tree)
+        session.workspace.tracker.touched(reach)  # for blocks in it
+        session.workspace.runs(tree)
         try:
             self._execute(code)
         finally:
-            session.tracker.touched(reach)
-            session.ran(tree)
+            session.workspace.tracker.touched(reach)
+            session.workspace.ran(tree)
         if recorded.kind == "joined":
-            session.joining.ran(recorded.name, recorded.cell, 0.0)
+            session.pending_cells.ran(recorded.name, recorded.cell, 0.0)
 
     def _run_step(self, step: Step, code: CodeType) -> None:
         try:

@@ -72,7 +72,7 @@ def _is_users(module: str) -> bool:
 
 def _reaches_files(session: Session, tree: ast.Module) -> bool:
     """True if the code needs modules of the user's, or scripts: nobody knows what these were."""
-    key = session.key_of(tree, Selection())
+    key = session.workspace.key_of(tree, Selection())
     return bool(key.files) or any(name.startswith("module ") for name in key.functions)
 
 

@@ -17,6 +17,7 @@ from nbckpt.fingerprint.code.magiclines import without_magics
 from nbckpt.model import Cell, Checkpoint, Record, is_trusted
 from nbckpt.text.units import count_text
 from nbckpt.timeline.cell_outcomes import label_of
+from nbckpt.timeline.following import following
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
@@ -93,10 +94,10 @@ def plan(session: Session, ref: str | None) -> Plan:
     """
     session.refresh()
     start = session.get(ref) if ref is not None else _here(session)
-    timeline, came_from = session.timeline, session.origin
+    timeline, came_from = session.timeline, session.position.origin
     origin, line = _unfinished(session, start) or (start.id, [])
     if not line:
-        line = timeline.following(start.id, branch=session.branch, origin=came_from)
+        line = following(timeline, start.id, branch=session.position.branch, origin=came_from)
     if not line and came_from is not None and came_from in timeline.checkpoints:
         line = _left(timeline, came_from, start.id, _between(timeline, start.id, came_from))
     cells = tuple(recorded(line))
@@ -122,7 +123,7 @@ def _require_trusted(start: Checkpoint, cells: Iterable[Recorded]) -> None:
 
 
 def _here(session: Session) -> Checkpoint:
-    here = session.position or (session.head.id if session.head else None)
+    here = session.position.id or (session.position.head.id if session.position.head else None)
     if here is None:
         message = "nothing was recorded yet: put `%%checkpoint NAME` above a cell and run it"
         raise UsageError(message)
@@ -216,8 +217,8 @@ def _unfinished(session: Session, start: Checkpoint) -> tuple[str, list[Checkpoi
 
     None if the last one finished, or if `start` is not on its branch.
     """
-    timeline, head = session.timeline, session.head
-    begun = _last_begun(session.store.records("event"), session.branch)
+    timeline, head = session.timeline, session.position.head
+    begun = _last_begun(session.store.records("event"), session.position.branch)
     if head is None or begun is None:
         return None
     origin, newest = begun["origin"], begun["line"]

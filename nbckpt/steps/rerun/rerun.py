@@ -14,6 +14,7 @@ from nbckpt.session.session import Session
 from nbckpt.steps.rerun.recorded_cells import Plan, plan
 from nbckpt.steps.rerun.result import CellRun, Rerun, as_record
 from nbckpt.steps.rerun.run import Rerunning, Runner
+from nbckpt.steps.step_state import StepState
 
 __all__ = [
     "CellRun", "Plan", "Rerun", "Runner", "as_record", "driven", "plan", "rerun", "rerun_with",
@@ -55,7 +56,8 @@ def rerun(
     """
     from nbckpt.steps.rerun.plain_python import Plainly
 
-    runner = shell or (session.runner() if session.runner is not None else Plainly(session))
+    own = session.state(StepState).runner
+    runner = shell or (Plainly(session) if own is None else own())
     with held():
         return driven(rerun_with(session, runner, ref, fresh=fresh, everything=everything))
 
@@ -81,14 +83,15 @@ async def rerun_with(
     everything: bool = False,
 ) -> Rerun:
     """`rerun`, for a caller that can wait for what the cells await."""
-    if session.watch is not None:
+    steps = session.state(StepState)
+    if steps.watch is not None:
         message = "a rerun is under way: wait until it has ended"
         raise UsageError(message)
     todo = plan(session, ref)
-    session.go_to(todo.start)
-    pays_anew = session.pays_anew
+    session.restore_position(todo.start)
+    pays_again = steps.pays_again
     try:
-        session.pays_anew = fresh
+        steps.pays_again = fresh
         return await Rerunning(session, todo, runner, restores=not (fresh or everything)).run()
     finally:
-        session.pays_anew = pays_anew
+        steps.pays_again = pays_again

@@ -16,13 +16,14 @@ from nbckpt.config.auto_policy import OFF
 from nbckpt.fingerprint.random_state import NAMES
 from nbckpt.model import AUTOMATIC, Checkpoint
 from nbckpt.runtime.interrupts import breathe, held, whole
-from nbckpt.session import navigation
 from nbckpt.session.session import Session
 from nbckpt.steps.cherry_pick import tags_of
 from nbckpt.steps.rerun.branch import Line
 from nbckpt.steps.rerun.recorded_cells import Plan, Recorded
 from nbckpt.steps.rerun.result import CellRun, Rerun, State
-from nbckpt.steps.step import Request, Step
+from nbckpt.steps.step import Step
+from nbckpt.steps.step_request import Request
+from nbckpt.steps.step_state import StepState
 
 
 class Runner(Protocol):
@@ -64,20 +65,21 @@ class Rerunning:
     async def run(self) -> Rerun:
         """Run the plan and return its result."""
         session = self.session
-        reruns, policy = session.reruns, session.policy
+        steps = session.state(StepState)
+        reruns, policy = steps.reruns, session.policy
         try:
             # What is joined is kept with its own checkpoint, as it was, whatever the policy says.
-            session.watch, session.reruns, session.policy = self, not self.restores, OFF
+            steps.watch, steps.reruns, session.policy = self, not self.restores, OFF
             for group in _groups(self.plan.cells):
                 await self._all(group)
         finally:  # here nothing is called, so that no interrupt comes between
-            session.watch, session.reruns, session.policy = None, reruns, policy
+            steps.watch, steps.reruns, session.policy = None, reruns, policy
             session.moved = True
         if self.line.is_begun:
             self.line.note("reran", state="failed" if self.error else "done")
-        session.tell("moved")
+        session.emit("moved")
         cells = tuple(self.cells)
-        return Rerun(session.branch, self.plan.start, cells, self.error, self.line.is_new)
+        return Rerun(session.position.branch, self.plan.start, cells, self.error, self.line.is_new)
 
     async def _all(self, group: list[Recorded]) -> None:
         """Rerun all that one checkpoint stands for: the cells joined to it, and its own."""
@@ -106,12 +108,12 @@ class Rerunning:
         took_s = time.perf_counter() - began
         joined = tuple(other.cell for other in group[:-1])
         with held(firmly=True):  # its values are bound
-            kept = self.line.stand(checkpoint, EVERYTHING, joined=joined)
+            kept = self.line.stand(checkpoint, Selection(), joined=joined)
         for other in group[:-1]:
             self.runner.tell(f"{other.name} · {_UNREACHED}")
         self.runner.tell(f"{piece.name} · {_UNREACHED}")
         self.runner.show(kept, took_s)
-        self.session.record_event(
+        self.session.writes.record_event(
             "restored",
             checkpoint=kept.id,
             name=kept.name,
@@ -167,13 +169,13 @@ class Rerunning:
             why += f"; {names} as kept then"
         with held(firmly=True):  # what changed before it is bound
             is_there = self.line.is_there_already(checkpoint)
-            if not is_there and self.session.joined:
+            if not is_there and self.session.pending_cells.cells:
                 # What the cells before it did is to be found under its name again.
-                self.line.keep_again(checkpoint, EVERYTHING)
+                self.line.keep_again(checkpoint, Selection())
                 is_there = True
-        if not is_there and self.session.position != checkpoint.id:
+        if not is_there and self.session.position.id != checkpoint.id:
             return CellRun(piece.name, None, "skipped", why)
-        return CellRun(piece.name, self.session.position, "skipped", why)
+        return CellRun(piece.name, self.session.position.id, "skipped", why)
 
     def _ended(self, piece: Recorded, error: BaseException | None, took_s: float) -> CellRun:
         own = next((s for s in self._steps if s.request.name == piece.checkpoint.name), None)
@@ -192,7 +194,7 @@ class Rerunning:
             state: State = "restored" if own.restored.bound else "skipped"
             return CellRun(piece.name, own.restored.id, state, self._why(own), took_s)
         why = self._with_inner(self._why(own), own)
-        return CellRun(piece.name, self.session.position, "run", why, took_s)
+        return CellRun(piece.name, self.session.position.id, "run", why, took_s)
 
     def _why(self, step: Step) -> str:
         if step.restored is not None:
@@ -230,7 +232,6 @@ class Rerunning:
             self.runner.tell(f"{piece.name} · {text}")
 
 
-EVERYTHING = navigation.EVERYTHING
 _UNREACHED = "nothing that it reads has changed"
 _JOINED = "it was not kept by itself"
 _INTERRUPTED = "was interrupted"

@@ -33,7 +33,7 @@ class Nbckpt(System):
         self.ids: dict[str, str] = self.read_note("ids.json", {})
 
     def mark(self, cell: int) -> None:
-        position = self.session.position
+        position = self.session.position.id
         if position is not None:
             self.ids[str(cell)] = position
 
