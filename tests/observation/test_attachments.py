@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from nbckpt.capture.observation import libraries as libraries_module
+from nbckpt.capture.observation import followed_tables
 from nbckpt.capture.observation.libraries import Libraries
 from nbckpt.capture.observation.ownership import is_of_another_library, is_users
 from tests.observation.kernels import edited, restored_beside, run_passes
@@ -460,7 +460,7 @@ def test_ordinary_work_with_libraries_attaches_nothing(tmp_path: Path) -> None:
     pytest.importorskip("pandas")
     pytest.importorskip("matplotlib").use("agg")
     attached = (
-        "[f.now for s in __import__('gc').get_objects() if type(s).__name__ == 'Observer' "
+        "[f.places.now for s in __import__('gc').get_objects() if type(s).__name__ == 'Observer' "
         "for f in s.facets if f.name == 'attachments']"
     )
 
@@ -582,7 +582,7 @@ def test_what_was_met_in_a_library_that_went_is_met_in_another(
 def test_a_class_that_an_earlier_session_met_late_is_met_by_the_next(
     add_library: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(libraries_module, "_known", None)
+    monkeypatch.setattr(followed_tables, "_known", None)
     library = add_library("library_that_grows")
     first = libraries_met()
     library.Cls = cls = class_of("library_that_grows")

@@ -132,9 +132,9 @@ def test_a_handle_that_would_be_of_another_whole_is_refused(library: Any) -> Non
 def test_a_load_that_never_ends_holds_no_cell_for_ever(
     library: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nbckpt.capture.trials import trials
+    from nbckpt.capture.trials import trial_run
 
-    monkeypatch.setattr(trials, "LONGEST_S", 0.5)
+    monkeypatch.setattr(trial_run, "LONGEST_S", 0.5)
 
     made(library, "Never()", "other = 1")
 
