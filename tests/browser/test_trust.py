@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from nbckpt.testing import Provider
 from tests.browser.notebooks import Notebook
-from tests.trust.making import make
+from tests.session.trust.making import make
 
 NAMES = ["aside", "steps", "shown", "code", "plain"]
 

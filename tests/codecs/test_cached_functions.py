@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.observation.kernels import run
+from tests.capture.observation.kernels import run
 
 
 class Notebook(NamedTuple):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.observation.kernels import run_passes
+from tests.capture.observation.kernels import run_passes
 
 CLASSES = {
     "a list that hides its elements": (

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nbckpt.fingerprint.values.dict_iterators import reduction_of_iterator
-from tests.observation.kernels import run
+from tests.capture.observation.kernels import run
 
 SETUP = """
 from collections import Counter, OrderedDict

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.observation.kernels import run
+from tests.capture.observation.kernels import run
 
 HELPER = """
 import functools

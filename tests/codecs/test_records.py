@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.observation.kernels import run
+from tests.capture.observation.kernels import run
 
 FIELDS = "dtype=[('x', 'f8'), ('n', 'i4')]"
 MADE = {

@@ -116,9 +116,15 @@ def test_what_nbckpt_returns_is_kept_without_a_path_into_nbckpt(tmp_path: Path) 
 
     assert kept.refused == moved.failed == ()
     assert [found.paths for found in names if found.paths] == []
-    assert {"MoveResult", "Checkpoint", "Variables", "Pruned", "Exported", "BudgetError", "rewind"} <= (
-        frozenset().union(*(found.stored for found in names))
-    )
+    assert {
+        "MoveResult",
+        "Checkpoint",
+        "Variables",
+        "Pruned",
+        "Exported",
+        "BudgetError",
+        "rewind",
+    } <= (frozenset().union(*(found.stored for found in names)))
     assert namespace["moved"] == results["moved"]
     assert namespace["folded"] == results["folded"]
     assert namespace["functions"] == results["functions"]
