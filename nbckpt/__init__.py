@@ -91,6 +91,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "stored": "nbckpt.codecs.stored_names",
     "Session": "nbckpt.session.session",
     "checkpoint": "nbckpt.steps.block",
     "BudgetError": "nbckpt.errors",
@@ -113,12 +114,15 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    if name not in __all__ and name not in _HOMES:
         message = f"module 'nbckpt' has no attribute {name!r}"
         raise AttributeError(message)
     from importlib import import_module
 
-    return getattr(import_module(_HOMES.get(name, "nbckpt.api")), name)
+    found = getattr(import_module(_HOMES.get(name, "nbckpt.api")), name)
+    if name == "stored":  # each stream asks for it
+        globals()[name] = found
+    return found
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -19,7 +19,7 @@
     ├── RefusedError                  a person said no
     ├── UnansweredError               a person has not answered yet
     ├── NotebookError                 the notebook's own code failed, or its kernel died
-    ├── UntrustedError                it may run code, and the user has not said to trust it
+    ├── UntrustedError                another user made it, and the user has not trusted it
     └── FormatError                   damaged, or written by a newer nbckpt
     BaseException
     ├── ReplayError                   a model call that was to be replayed was never recorded
@@ -126,9 +126,11 @@ class NotebookError(NbckptError):
 
 
 class UntrustedError(NbckptError):
-    """It may run code that somebody else wrote, and the user has not said to trust it."""
+    """It may run code that another user wrote, and the user has not said to trust it."""
 
 
+NOT_YOURS = "was made by another user, or came from elsewhere"
+"""The reason why something is not trusted, as the predicate of a sentence."""
 TRUST_IT = "look at it (`nbckpt trust --show`), then `nbckpt trust`"
 """The next move of who is refused something for want of trust."""
 

@@ -380,6 +380,9 @@ class _Variables(Mapping[str, Variable]):
     def __repr__(self) -> str:
         return repr(dict(self))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (list(self._records.values()), self._trusted)
+
 
 def _variable_from(record: Record, trusted: bool) -> Variable:
     return _made(

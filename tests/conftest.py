@@ -136,6 +136,27 @@ def understood() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def named(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Hold that all of nbckpt's own that goes into a stream has a name there.
+
+    What has none is written by its module, and cannot be read once that moves.
+    """
+    from nbckpt.codecs import stored_names
+
+    usual, nameless = stored_names.reduced, list[str]()
+
+    def checked(obj: Any) -> Any:
+        reduced = usual(obj)
+        if reduced is None and str(obj.__module__).startswith("nbckpt."):
+            nameless.append(f"{obj.__module__}:{obj.__qualname__}")
+        return reduced
+
+    monkeypatch.setattr(stored_names, "reduced", checked)
+    yield
+    assert not nameless, f"add {nameless} to nbckpt/codecs/stored_names.py"
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     """A new store."""

@@ -169,10 +169,40 @@ def test_a_damaged_byte_is_found_and_its_checkpoint_named(
 def test_a_newer_store_is_refused_with_the_next_move(
     kept: Session, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (kept.store.path / "format.json").write_text('{"format": 99}')
+    (kept.store.path / "format.json").write_text('{"nbckpt": 99}')
 
     assert main(["log"]) == 3
     assert "upgrade nbckpt" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        *(["log"], ["show", "train"], ["diff", "~1", "~0"], ["status"], ["sql", "select 1"]),
+        *(["check"], ["check", "--repair"], ["rewind", "train"], ["fork", "train", "try"]),
+        *(["switch", "main"], ["update", "train", "x=1"], ["rerun", "train"], ["resume"]),
+        *(["tag", "train", "t"], ["note", "train", "n"], ["prune"], ["cost"], ["config"]),
+        *(["config", "retention_count", "3"], ["rekey", "--all"], ["trust"], ["trust", "--show"]),
+        *(["export", "train", "out"], ["approvals"], ["answer", "q", "approve"]),
+        *(["export", "train", "out", "--portable"], ["status", "--json"], ["run", "n.ipynb"]),
+    ],
+    ids=" ".join,
+)
+def test_a_store_from_before_1_0_gets_one_sentence_and_stays_as_it_is(
+    kept: Session, typed: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = kept.store.path
+    (path / "format.json").write_text('{"format": 4, "id": "1234", "sum": "of other members"}')
+    (path / "format.copy.json").unlink()
+    Path("n.ipynb").write_text('{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}')
+    before = {p: p.read_bytes() for p in path.rglob("*") if p.is_file()}
+
+    assert main(typed) == 3
+
+    (line,) = capsys.readouterr().err.splitlines()
+    told = " is a store from before nbckpt 1.0 (format 4), which this version cannot read: move or"
+    assert f"{path.name}{told} delete it, or name another store with NBCKPT_STORE" in line
+    assert {p: p.read_bytes() for p in path.rglob("*") if p.is_file()} == before
 
 
 @pytest.mark.parametrize(

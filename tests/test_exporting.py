@@ -16,8 +16,8 @@ import pytest
 
 import nbckpt
 from nbckpt.cli import main
-from nbckpt.errors import CheckpointNotFoundError, StoreError, UsageError
-from nbckpt.session.maintenance.export import Exported, export
+from nbckpt.errors import CheckpointNotFoundError, StoreError, UntrustedError, UsageError
+from nbckpt.session.maintenance.export import Exported, export_store
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.storage import system
@@ -68,7 +68,7 @@ def opened(path: Path) -> Session:
 
 
 def test_an_export_is_a_store_with_one_whole_checkpoint(kept: Session, tmp_path: Path) -> None:
-    done = export(kept, "train", tmp_path / "out")
+    done = export_store(kept, "train", tmp_path / "out")
 
     other = opened(tmp_path / "out")
     space: dict[str, Any] = other.namespace
@@ -89,53 +89,49 @@ def test_an_export_is_a_store_with_one_whole_checkpoint(kept: Session, tmp_path:
     other.store.close()
 
 
-def test_a_portable_export_holds_what_is_plain_and_names_the_rest(
-    kept: Session, tmp_path: Path
+def test_who_gets_an_export_restores_it_after_trust(
+    kept: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = export(kept, "train", tmp_path / "out", portable=True)
+    export_store(kept, "train", tmp_path / "out")
+    monkeypatch.setenv("NBCKPT_HOME", str(tmp_path / "somebody"))
+    with pytest.raises(UntrustedError, match=r"'train' was made by another user.*nbckpt trust"):
+        opened(tmp_path / "out")
 
-    assert done.variables == ("frame", "numbers", "view", "words")
-    assert {refusal.variable for refusal in done.left} == {"Model", "model", "twice"}
-    assert all(refusal.reason for refusal in done.left)
+    assert main(["trust", "--yes", str(tmp_path / "out")]) == 0
+
     other = opened(tmp_path / "out")
-    assert other.namespace["words"] == ["a", {"b": (1, None)}]
-    assert {r.variable for r in other.history()[0].refused} == {"Model", "model", "twice"}
-    assert {r.reason.partition(",")[0] for r in other.history()[0].refused} == {
-        "was left out of the export"  # and trust does not bring it
-    }
-    assert other.history()[0].key is None
+    space: dict[str, Any] = other.namespace
+    assert space["view"].base is space["numbers"]
+    assert space["frame"].equals(kept.namespace["frame"])
+    assert space["model"].k == 3
     other.store.close()
 
 
-def test_who_gets_a_portable_export_restores_all_of_it_without_trust(
+def test_who_gets_an_export_queries_its_tables_without_trust(
     kept: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    export(kept, "train", tmp_path / "out", portable=True)
+    export_store(kept, "train", tmp_path / "out")
     monkeypatch.setenv("NBCKPT_HOME", str(tmp_path / "somebody"))
 
-    other = opened(tmp_path / "out")
+    other = Session(Store.open(tmp_path / "out", create=False), {})
 
+    assert other.sql("select sum(n) from variable('frame', 'train')").fetchall() == [(6,)]
     assert other.store.untrusted().checkpoints == 1
-    space: dict[str, Any] = other.namespace
-    assert space["view"].base is space["numbers"]
-    assert np.array_equal(space["numbers"], kept.namespace["numbers"])
-    assert space["frame"].equals(kept.namespace["frame"])
-    assert space["words"] == ["a", {"b": (1, None)}]
     other.store.close()
 
 
 def test_the_command_exports_and_the_log_reads_it(
     kept: Session, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status = main(["export", "train", "handed", "--portable", "--json"])
+    status = main(["export", "train", "handed", "--json"])
     told = json.loads(capsys.readouterr().out)
     said = main(["export", "load", "all"]), capsys.readouterr().out
     main(["log", "--store", "handed"])
     log = capsys.readouterr().out
 
     assert status == 0
-    assert told["variables"] == ["frame", "numbers", "view", "words"]
-    assert {one["variable"] for one in told["left_out"]} == {"Model", "model", "twice"}
+    assert set(told["variables"]) >= {"Model", "frame", "model", "numbers", "twice", "view"}
+    assert told["left_out"] == []
     assert "train" in log
     assert said[0] == 0
     assert "nbckpt log --store all" in said[1]
@@ -154,7 +150,7 @@ def test_an_export_touches_nothing_that_is_there(kept: Session, tmp_path: Path, 
         out.symlink_to(tmp_path / "real")
 
     with pytest.raises(StoreError, match="empty folder"):
-        export(kept, "train", out)
+        export_store(kept, "train", out)
 
     assert not [p for p in tmp_path.iterdir() if p.name.endswith(".tmp")]
 
@@ -162,14 +158,14 @@ def test_an_export_touches_nothing_that_is_there(kept: Session, tmp_path: Path, 
 def test_an_export_fills_an_empty_folder(kept: Session, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
 
-    export(kept, "load", tmp_path / "out")
+    export_store(kept, "load", tmp_path / "out")
 
     opened(tmp_path / "out").store.close()
 
 
 def test_what_is_not_there_leaves_nothing(kept: Session, tmp_path: Path) -> None:
     with pytest.raises(CheckpointNotFoundError):
-        export(kept, "nothing", tmp_path / "out")
+        export_store(kept, "nothing", tmp_path / "out")
 
     assert not (tmp_path / "out").exists()
 
@@ -180,7 +176,7 @@ def test_whatever_a_notebook_is_called_it_stands_where_the_export_does(
     kept.fork("load", "side")
     kept.namespace["more"] = 2
     kept.checkpoint("aside")
-    export(kept, "aside", tmp_path / "out")
+    export_store(kept, "aside", tmp_path / "out")
     store = Store.open(tmp_path / "out")
 
     other = Session(store, {"__name__": "__main__"}, notebook="another")
@@ -218,7 +214,7 @@ def test_a_disk_that_refuses_leaves_nothing(
         disk.left = number
         monkeypatch.setattr(system, "files", disk)
         try:
-            export(kept, "train", tmp_path / f"out{number}")
+            export_store(kept, "train", tmp_path / f"out{number}")
         except StoreError:
             refused += 1
             assert not (tmp_path / f"out{number}").exists()
@@ -249,7 +245,7 @@ def test_an_export_that_is_killed_leaves_no_store_under_its_name(
 
     assert died.returncode == -signal.SIGKILL
     assert not (tmp_path / "out").exists()
-    assert isinstance(export(kept, "train", tmp_path / "out"), Exported)
+    assert isinstance(export_store(kept, "train", tmp_path / "out"), Exported)
 
 
 def test_every_door_exports_the_same(
@@ -258,15 +254,15 @@ def test_every_door_exports_the_same(
     shell.run_cell("%%checkpoint both\ntext = 'a'\ndef f(): ...", store_history=True)
     capsys.readouterr()
 
-    shell.run_line_magic("nbckpt", "export both by-magic --portable")
+    shell.run_line_magic("nbckpt", "export both by-magic")
     said = capsys.readouterr().out
-    done = nbckpt.export("both", tmp_path / "by-call", portable=True)
-    main(["export", "both", "by-command", "--portable", "--json"])
+    done = nbckpt.export("both", tmp_path / "by-call")
+    main(["export", "both", "by-command", "--json"])
     told = json.loads(capsys.readouterr().out)
 
-    assert said.startswith("'both' is in by-magic: 1 variable")
-    assert "f (function): needs trust" in said
-    assert done.variables == tuple(told["variables"]) == ("text",)
+    assert said.startswith("'both' is in by-magic: 2 variables")
+    assert "others restore it after `nbckpt trust by-magic`" in said
+    assert done.variables == tuple(told["variables"]) == ("f", "text")
     for name in ("by-magic", "by-call", "by-command"):
         other = opened(tmp_path / name)
         assert other.namespace["text"] == "a"
@@ -278,7 +274,7 @@ def test_an_export_is_encrypted_with_the_key_that_is_named(kept: Session, tmp_pa
     key.write_text("5a" * 32)
     key.chmod(0o600)
 
-    done = export(kept, "load", tmp_path / "out", encryption=f"file:{key}")
+    done = export_store(kept, "load", tmp_path / "out", encryption=f"file:{key}")
 
     assert done.encrypted
     assert "with the key" in done.text()
@@ -307,7 +303,7 @@ def test_calls_of_its_step_go_with_it(session: Session, tmp_path: Path) -> None:
     session.wait()
     session.refresh()
 
-    done = export(session, "ask", tmp_path / "out")
+    done = export_store(session, "ask", tmp_path / "out")
 
     assert done.recordings == 1
     other = opened(tmp_path / "out")

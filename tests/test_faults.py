@@ -111,7 +111,7 @@ def test_what_a_notebook_asks_for_and_does_not_exist_is_named(kept: Path) -> Non
 def test_a_store_of_a_newer_nbckpt_is_left_alone(kept: Path) -> None:
     mark = kept / ".nbckpt" / "format.json"
     written = mark.read_text()
-    mark.write_text(json.dumps({"format": 99}))
+    mark.write_text(json.dumps({"nbckpt": 99}))
 
     command = nbckpt(kept, "log")
     with Kernel(kept) as kernel:
@@ -125,6 +125,44 @@ def test_a_store_of_a_newer_nbckpt_is_left_alone(kept: Path) -> None:
     assert not loaded.ok
     assert cell.result == "1"
     assert is_whole(kept)
+
+
+def test_a_store_from_before_1_0_is_named_when_nbckpt_is_loaded(tmp_path: Path) -> None:
+    store = tmp_path / ".nbckpt"
+    (store / "journal").mkdir(parents=True)
+    (store / "format.json").write_text('{"format": 4}')
+
+    with Kernel(tmp_path) as kernel:
+        loaded = kernel.run("%load_ext nbckpt")
+        cell = kernel.run("x = 1\nx")
+
+    assert f"{store} is a store from before nbckpt 1.0 (format 4)" in plain(loaded)
+    assert "name another store with NBCKPT_STORE" in plain(loaded)
+    assert "Traceback" not in plain(loaded)
+    assert not loaded.ok
+    assert cell.result == "1"
+    assert sorted(p.name for p in store.rglob("*")) == ["format.json", "journal"]
+
+
+def test_no_call_of_a_notebook_reads_or_writes_a_store_from_before_1_0(tmp_path: Path) -> None:
+    former = tmp_path / "former"
+    (former / "journal").mkdir(parents=True)
+    (former / "format.json").write_text('{"format": 4}')
+
+    with Kernel(tmp_path) as kernel:
+        assert kernel.run("%load_ext nbckpt\nimport nbckpt").ok
+        assert kernel.run("%%checkpoint one\nx = 1").ok
+        opened = kernel.run("nbckpt.open('former')")
+        trusted = kernel.run("nbckpt.trust('former')")
+        exported = kernel.run("%nbckpt export one former")
+        still = kernel.run("x")
+
+    for said in map(plain, (opened, trusted)):
+        assert f"{former} is a store from before nbckpt 1.0 (format 4)" in said
+        assert "Traceback" not in said
+    assert "is not empty" in plain(exported)
+    assert still.result == "1"
+    assert sorted(p.name for p in former.rglob("*")) == ["format.json", "journal"]
 
 
 def test_a_store_that_is_a_file_is_named_with_what_to_do(tmp_path: Path) -> None:

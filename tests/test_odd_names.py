@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from tests.notebooks import resumed, run
 
@@ -64,3 +65,13 @@ def test_one_odd_thing_costs_itself_alone(
     assert "defect" not in capsys.readouterr().out
     namespace = resumed(shell)
     assert (namespace["kept"], namespace["after"]) == ([1], 2)
+
+
+def test_a_variable_with_a_name_of_pythons_own_comes_back(session: Session) -> None:
+    session.namespace["print"] = [1]
+    session.checkpoint("own", sync=True)
+    session.namespace["print"] = 2
+
+    session.rewind("own")
+
+    assert session.namespace["print"] == [1]

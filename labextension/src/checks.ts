@@ -102,7 +102,7 @@ const variable = shaped<IVariable>({
   changed: or(flag, false),
   recipe: or(flag, false),
   preview: or(text, ''),
-  locked: optional(text)
+  trusted: or(flag, true)
 });
 
 export const asRefused: Check<IRefused> = shaped<IRefused>({

@@ -26,7 +26,7 @@ export interface IRow {
   /** Items done and in all, of a loop. */
   progress: [number, number] | null;
   notebook: string;
-  /** Whether the user made it, or said to trust who did. */
+  /** Whether the user made it, or said to trust it. */
   trusted: boolean;
 }
 
@@ -74,8 +74,8 @@ export interface IVariable {
   /** Made again by its own statement, instead of being stored. */
   recipe: boolean;
   preview: string;
-  /** Why it comes back only if who made it is trusted; null if it comes back anyway. */
-  locked: string | null;
+  /** Whether the user made it, or said to trust it: else it is not built. */
+  trusted: boolean;
 }
 
 export interface IRefused {

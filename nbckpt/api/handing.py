@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, overload
 
 from nbckpt.session.checkpoint_view import Look, ref_of
 from nbckpt.steps import current_session
 
 if TYPE_CHECKING:
-    from nbckpt.session.maintenance.export_report import Exported
+    from nbckpt.session.maintenance.export_report import Exported, ExportedFiles
     from nbckpt.session.maintenance.untrusted_report import Strange
 
 
 def trust(path: str | Path | None = None) -> Strange:
     """Trust what other users wrote in a store as your own, and return what that is.
 
-    Its values may be code, and are built from now on when they are restored; its cells and
-    recipes are run when you ask for it. What is written there later is not trusted by this. Look
-    first: ``nbckpt trust --show PATH``.
+    Nothing of it is built before. Its values may be code, and are built from now on when they are
+    restored; its cells and recipes are run when you ask for it. What is written there later is not
+    trusted by this. Look first: ``nbckpt trust --show PATH``.
 
     Parameters
     ----------
@@ -46,21 +46,40 @@ def trust(path: str | Path | None = None) -> Strange:
         store.close()
 
 
+@overload
+def export(
+    ref: str | Look,
+    out: str | Path,
+    *,
+    portable: Literal[False] = False,
+    encryption: str | None = None,
+) -> Exported: ...
+
+
+@overload
+def export(ref: str | Look, out: str | Path, *, portable: Literal[True]) -> ExportedFiles: ...
+
+
 def export(
     ref: str | Look,
     out: str | Path,
     *,
     portable: bool = False,
     encryption: str | None = None,
-) -> Exported:
-    """A new store at `out` that holds the checkpoint `ref` and what belongs to it, to hand on.
+) -> Exported | ExportedFiles:
+    """Export the checkpoint `ref` to `out`, to hand it on: a store, or files in open formats.
+
+    The store holds the checkpoint and what belongs to it; others restore it once they trust it.
 
     Parameters
     ----------
     out
         A new or empty folder.
     portable
-        Leave out, and name, what others could restore only if they trusted the store.
+        Files that other programs read without nbckpt, instead of a store: tables as Parquet or
+        Arrow IPC, arrays and tensors as ``.npy`` without pickles, plain data as JSON, text and
+        bytes, figures as PNG, the cells that ran as ``notebook.ipynb``, and ``index.json``, which
+        says which file holds which variable, or why none does. They are not encrypted.
     encryption
         ``"off"``, or where the key for the new store is: ``"file:PATH"``, ``"env:NAME"``; by
         default as the setting `encryption` says.
@@ -69,12 +88,14 @@ def export(
     ------
     CheckpointNotFoundError
         If there is no such checkpoint.
+    UsageError
+        If it did not end well, or open formats are to be encrypted.
     UntrustedError
-        If somebody else made it.
+        If you neither made nor trust it.
     StoreError
         If `out` is taken, or the disk refuses: nothing is there then.
     """
-    from nbckpt.session.maintenance.export import export as exported
+    from nbckpt.session.maintenance.exports import export as exported
 
     session = current_session.session()
     session.wait()

@@ -257,9 +257,9 @@ class Capturer:
         return {n: v for n, v in self._kept.items() if unsure.isdisjoint(v.group)}
 
     def settled_digest(self) -> Digest:
-        """A digest of all variables; empty if one is not kept, not trusted, or not settled."""
+        """A digest of all variables; empty if one is not kept, or not settled."""
         kept = self._kept
-        if self._pending is None or kept.untrusted - random_state.NAMES or self.refusals():
+        if self._pending is None or self.refusals():
             return Digest("")
         unsure = self._pending | self._not_the_same()
         if any(n in kept for n in unsure):

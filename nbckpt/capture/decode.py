@@ -2,47 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 
+from nbckpt.capture.untrusted import require_trusted_value
 from nbckpt.codecs.loading import Loading, decode
-from nbckpt.errors import FormatError, RestoreError
+from nbckpt.errors import RestoreError
 from nbckpt.fingerprint.values.destructors import let_go
-from nbckpt.model import Manifest, Variable
+from nbckpt.model import Manifest
 from nbckpt.storage.store import Store
-
-
-def mates_of(variable: Variable, manifest: Manifest) -> tuple[str, ...]:
-    """The names that are in a variable's blob, its own first.
-
-    Where somebody else has written which they are, those that the manifest has there as well.
-    """
-    if variable.trusted:
-        return variable.group or (variable.name,)
-    where = variable.blob, False
-    there = {n: (v.blob, v.trusted) for n in variable.group if (v := manifest.get(n))}
-    return variable.name, *(n for n in there if n != variable.name and there[n] == where)
-
-
-def own_values(
-    values: Mapping[str, object], variable: Variable, manifest: Manifest
-) -> dict[str, object]:
-    """Of the values in a blob, those that are a variable's and its group's.
-
-    Where somebody else has written it, it may hold other names, and values for them.
-
-    Raises
-    ------
-    FormatError
-        If the variable is not among them.
-    """
-    if variable.trusted:
-        return dict(values)
-    mates = mates_of(variable, manifest)
-    if variable.name not in values:
-        message = f"its bytes hold no variable {variable.name!r}"
-        raise FormatError(message)
-    return {n: v for n, v in values.items() if n in mates}
 
 
 class Values:
@@ -77,7 +44,7 @@ class Values:
         NotFoundError, FormatError
             If the store lacks its bytes, or they are damaged.
         UntrustedError
-            If it is more than plain data, and not trusted.
+            If it is not trusted.
         Exception
             Whatever the values' own code raises while they are built.
         """
@@ -86,9 +53,9 @@ class Values:
             if variable is None:
                 message = f"it needs {name!r}, which its checkpoint does not hold"
                 raise RestoreError(message)
-            parts = self._store.get_blob(variable.blob, trusted=variable.trusted)
+            require_trusted_value(variable)
+            parts = self._store.get_blob(variable.blob)
             loading = Loading(self.namespace, self.build, is_silent=True)
             self._has_built = True
-            values = decode(parts, loading, trusted=variable.trusted)
-            self.namespace |= own_values(values, variable, self._manifest)
+            self.namespace |= decode(parts, loading, trusted=variable.trusted)
         return self.namespace[name]

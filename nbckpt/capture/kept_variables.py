@@ -14,17 +14,10 @@ _BUCKETS = 256
 
 
 class KeptVariables(SnapshotDict[str, Variable]):
-    """Name → variable, as of the last look.
-
-    Attributes
-    ----------
-    untrusted
-        Names of variables that the user neither made nor vouched for.
-    """
+    """Name → variable, as of the last look."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.untrusted: set[str] = set()
         self._needing: dict[str, set[str]] = {}
         self._buckets: list[set[str]] = [set() for _ in range(_BUCKETS)]
         self._digests: list[str] = [""] * _BUCKETS
@@ -36,7 +29,6 @@ class KeptVariables(SnapshotDict[str, Variable]):
         if before is not None:
             for need in before.needs:
                 self._needing[need].discard(key)
-        self.untrusted.discard(key)
         number = zlib.crc32(key.encode()) % _BUCKETS
         self._stale.add(number)
         if value is None:
@@ -45,8 +37,6 @@ class KeptVariables(SnapshotDict[str, Variable]):
         self._buckets[number].add(key)
         for need in value.needs:
             self._needing.setdefault(need, set()).add(key)
-        if not value.trusted:
-            self.untrusted.add(key)
 
     def needed(self) -> set[str]:
         """Names of definitions to which some variable refers."""

@@ -6,7 +6,6 @@ as it was. A value that cannot be built costs nothing but itself.
 
 from __future__ import annotations
 
-import builtins
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,11 +14,11 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any, NamedTuple
 
-from nbckpt.capture.decode import mates_of, own_values
+from nbckpt.capture.untrusted import require_trusted_value
 from nbckpt.codecs.loading import Binding, Loading, decode, lent
-from nbckpt.errors import NbckptError, RestoreError, UntrustedError
+from nbckpt.digests import Digest
+from nbckpt.errors import NOT_YOURS, NbckptError, RestoreError
 from nbckpt.fingerprint import random_state
-from nbckpt.fingerprint.names import is_user_name
 from nbckpt.fingerprint.values.destructors import let_go
 from nbckpt.model import Manifest, Refusal, Variable
 from nbckpt.runtime.gc_pause import uncollected
@@ -40,7 +39,7 @@ class Loaded(NamedTuple):
     failed
         What could not be built, and why.
     untrusted
-        What was not built, because it is more than plain data and nobody has said to trust it.
+        What was not built, because the user neither made it nor trusts it.
     bindings
         What values take over from those whose place they take, with the names of these values.
     """
@@ -97,11 +96,12 @@ def load(
     silenced
         Filters of warnings that hold while values are built, besides those that are in force.
     """
-    wanted = {n: v for n, v in wanted.items() if v.trusted or n not in random_state.NAMES}
+    untrusted = [v for n, v in wanted.items() if not v.trusted and n not in random_state.NAMES]
+    wanted = {n: v for n, v in wanted.items() if v.trusted}
     differing = _differing(wanted, live)
     builder = _Builder(store, namespace, live, manifest, differing)
     size = sum({v.blob: v.size_bytes for n, v in wanted.items() if n in differing}.values())
-    with Bar("restoring", size) as bar, _warnings_shown(silenced), _nothing_drawn(), uncollected():
+    with Bar("restoring", size) as bar, _warnings_shown(silenced), nothing_drawn(), uncollected():
         for name in differing:
             builder.build(wanted[name])
             bar.advance(wanted[name].size_bytes // max(1, len(wanted[name].group)))
@@ -109,10 +109,14 @@ def load(
         builder.fill()
         _warn_of(builder.notes)
     values = {n: builder.values[n] for n in differing if n in builder.values}
-    failed, untrusted = builder.failed.values(), builder.untrusted.values()
     unchanged = frozenset(set(wanted) - set(differing))
-    bindings = tuple(builder.bindings)
-    return Loaded(values, unchanged, tuple(failed), tuple(untrusted), bindings)
+    return Loaded(
+        values,
+        unchanged,
+        failed=tuple(builder.failed.values()),
+        untrusted=tuple(Refusal(v.name, v.name, v.type_name, NOT_YOURS) for v in untrusted),
+        bindings=tuple(builder.bindings),
+    )
 
 
 @contextmanager
@@ -136,7 +140,7 @@ def _warnings_shown(silenced: Iterable[object]) -> Iterator[None]:
 
 
 @contextmanager
-def _nothing_drawn() -> Iterator[None]:
+def nothing_drawn() -> Iterator[None]:
     """Have a figure that is one of pyplot's again not be drawn for that, nor shown by a cell."""
     if "matplotlib.pyplot" not in sys.modules:
         yield
@@ -169,11 +173,6 @@ def _warn_of(notes: Mapping[str, list[str]]) -> None:
         warnings.warn_explicit(text, RuntimeWarning, "nbckpt", 0)
 
 
-def is_pythons(name: str) -> bool:
-    """True if code means something by a name before anybody binds it: `print`, `get_ipython`."""
-    return hasattr(builtins, name) or (name not in random_state.NAMES and not is_user_name(name))
-
-
 def _differing(wanted: Manifest, live: Manifest) -> dict[str, Variable]:
     """Variables to build: all that are not live, and all that refer to one of those."""
     names = {n for n, v in wanted.items() if n not in live or live[n].blob != v.blob}
@@ -199,52 +198,39 @@ class _Builder:
     differing: Mapping[str, Variable]
     values: dict[str, object] = field(default_factory=dict)
     failed: dict[str, Refusal] = field(default_factory=dict)
-    untrusted: dict[str, Refusal] = field(default_factory=dict)
     notes: dict[str, list[str]] = field(default_factory=dict)
     bindings: list[tuple[frozenset[str], Binding]] = field(default_factory=list)
-    _begun: set[tuple[str, bool]] = field(default_factory=set)
-    _failing: dict[tuple[str, bool], Variable] = field(default_factory=dict)
+    _begun: set[Digest] = field(default_factory=set)
+    _failing: dict[Digest, Variable] = field(default_factory=dict)
     _lacks_a_name: bool = False
     _unfilled: list[tuple[Variable, Loading, dict[str, object]]] = field(default_factory=list)
 
     def build(self, variable: Variable) -> None:
-        # A record of somebody else's may name the blob of one's own.
-        which = variable.blob, variable.trusted
-        if which in self._begun:
+        require_trusted_value(variable)
+        if variable.blob in self._begun:
             return
-        taken = [n for n in mates_of(variable, self.manifest) if is_pythons(n)]
-        if taken and not variable.trusted:
-            reason = f"{taken[0]!r} is a name of Python's own, and who wrote this may be anybody"
-            self._refuse(self.untrusted, variable, reason)
-            return
-        self._begun.add(which)
+        self._begun.add(variable.blob)
         try:
-            parts = self.store.get_blob(variable.blob, trusted=variable.trusted)
+            parts = self.store.get_blob(variable.blob)
             loading = Loading(self.namespace, self.resolve, bindings=[], fills_later=True)
             with allowed():
                 values = decode(parts, loading, trusted=variable.trusted)
-            own = own_values(values, variable, self.manifest)
-            self.values |= own
+            self.values |= values
             if loading.fillings:
                 self._unfilled.append((variable, loading, values))
-            self.bindings += ((frozenset(own), binding) for binding in loading.bindings or ())
+            self.bindings += ((frozenset(values), binding) for binding in loading.bindings or ())
             for note in loading.notes:
                 self.notes.setdefault(note, []).extend(variable.group or (variable.name,))
-        except UntrustedError as error:
-            self._refuse(self.untrusted, variable, str(error))
         except (Exception, SystemExit, GeneratorExit) as error:  # a value's own code raises it
-            self._failing[which] = variable
+            self._failing[variable.blob] = variable
             self._lacks_a_name |= isinstance(error, NameError)
             self._fail(variable, error)
 
     def _fail(self, variable: Variable, error: BaseException) -> None:
         text = str(error) if isinstance(error, NbckptError) else f"{type(error).__name__}: {error}"
-        self._refuse(self.failed, variable, f"did not come back: {text}")
-
-    def _refuse(self, refusals: dict[str, Refusal], variable: Variable, reason: str) -> None:
-        for name in mates_of(variable, self.manifest):
+        for name in variable.group or (variable.name,):
             type_name = self.manifest[name].type_name if name in self.manifest else "?"
-            refusals[name] = Refusal(name, name, type_name, reason)
+            self.failed[name] = Refusal(name, name, type_name, f"did not come back: {text}")
 
     def build_those_that_lacked_a_name(self) -> None:
         """Build once more what the values' own code could not for want of a global name.
@@ -270,8 +256,7 @@ class _Builder:
                 try:
                     loading.fill()
                     # A frozenset that is a variable is another one then.
-                    own = own_values(values, variable, self.manifest)
-                    self.values.update({n: v for n, v in own.items() if n in self.values})
+                    self.values.update({n: v for n, v in values.items() if n in self.values})
                 except (
                     Exception,
                     SystemExit,
@@ -281,7 +266,7 @@ class _Builder:
                     self._fail(variable, error)
 
     def _take_back(self, variable: Variable) -> None:
-        lost = frozenset(mates_of(variable, self.manifest))
+        lost = frozenset(variable.group or (variable.name,))
         for names, binding in self.bindings:
             if names <= lost:
                 binding.drop()
@@ -289,7 +274,13 @@ class _Builder:
         let_go({name: self.values.pop(name) for name in lost if name in self.values})
 
     def resolve(self, name: str) -> object:
-        """A function or class of the notebook: the live one if it is the same, else built."""
+        """A function or class of the notebook: the live one if it is the same, else built.
+
+        Raises
+        ------
+        RestoreError, UntrustedError
+            If it does not come back, or is not trusted.
+        """
         variable = self.manifest.get(name)
         if variable is None:
             message = f"it needs {name!r}, which its checkpoint does not hold"

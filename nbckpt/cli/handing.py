@@ -16,24 +16,28 @@ if TYPE_CHECKING:
     from nbckpt.session.maintenance.untrusted_report import Strange
 
 _TRUST = """\
-A store holds values, which may be code, and code. What you did not write yourself is shown, and
-queried; nothing of it is built or run until you say that you trust it. So look first.
+A store holds values, which may be code, and code. Of what another user made nothing is built or
+run before you trust it: you see names, types, shapes, previews and recorded outputs, and can query
+its Parquet files. So look first.
 
   nbckpt trust --show .nbckpt
   nbckpt trust .nbckpt"""
 
 _EXPORT = """\
 OUT becomes a store of its own, with one checkpoint: its variables, outputs, model calls, and
-tables as Parquet. --portable leaves out what cannot be restored without trust, and names it.
+tables as Parquet. Its receiver looks at it, trusts it, and restores it. With --portable OUT holds
+files that other programs read without nbckpt, and that need no trust: tables as Parquet, arrays as
+.npy, data as JSON, figures as PNG, and the cells that ran as notebook.ipynb.
 
-  nbckpt export train handed --portable
-  nbckpt log --store handed"""
+  nbckpt export train handed
+  nbckpt log --store handed
+  nbckpt export --portable train files"""
 
 
 def add(verbs: Any) -> None:
     """Declare the verbs of this room."""
     trust = parsing.verb(
-        verbs, "trust", _trust, "take what somebody else wrote in a store for your own", _TRUST
+        verbs, "trust", _trust, "take what another user made in a store for your own", _TRUST
     )
     trust.add_argument(
         "path", metavar="PATH", type=Path, nargs="?", help=f"the store: {parsing.STORE}"
@@ -41,12 +45,16 @@ def add(verbs: Any) -> None:
     trust.add_argument("--show", action="store_true", help="only say what would be trusted")
     trust.add_argument("-y", "--yes", action="store_true", help="do not ask")
     export = parsing.verb(
-        verbs, "export", _export, "make a store of one checkpoint, to hand it on", _EXPORT
+        verbs,
+        "export",
+        _export,
+        "hand on one checkpoint: a store of it, or files in open formats",
+        _EXPORT,
     )
     parsing.takes_ref(export)
     export.add_argument("out", metavar="OUT", type=Path, help="a new or empty folder")
     export.add_argument(
-        "--portable", action="store_true", help="only what others can restore without trusting it"
+        "--portable", action="store_true", help="files in open formats instead of a store"
     )
     export.add_argument(
         "--encryption",
@@ -106,7 +114,7 @@ def _agreed(told: Strange) -> bool:
 
 
 def _export(arguments: argparse.Namespace) -> int:
-    from nbckpt.session.maintenance.export import export
+    from nbckpt.session.maintenance.exports import export
 
     session = looking_session(arguments)
     try:

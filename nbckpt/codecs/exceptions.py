@@ -12,8 +12,7 @@ import contextlib
 import itertools
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbckpt.codecs.sources import know_source, source_of
 from nbckpt.fingerprint.values.raised import members_of, steps_of
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
 _CHAIN = ("__cause__", "__context__", "__suppress_context__")  # a cause sets the last
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One entry of a traceback."""
 
     filename: str
@@ -43,7 +41,7 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
 
 
 def _reduce_exception(pickler: NamespacePickler, error: BaseException) -> Any:
-    way = [_step(pickler, entry) for entry in steps_of(error.__traceback__)]
+    way = [tuple(_step(pickler, entry)) for entry in steps_of(error.__traceback__)]
     around = {name: getattr(error, name) for name in _CHAIN}
     kind = type(error)
     is_as_built_in = isinstance(kind.__reduce__, types.MethodDescriptorType)
@@ -97,10 +95,16 @@ def _place_of(entry: types.TracebackType) -> tuple[int, int, int, int]:
     return entry.tb_lineno, entry.tb_lineno, 0, 10_000
 
 
-def make_traceback(way: list[Step]) -> types.TracebackType | None:
-    """A traceback that came this way."""
+def make_traceback(way: list[tuple[Any, ...]]) -> types.TracebackType | None:
+    """A traceback that came this way.
+
+    Parameters
+    ----------
+    way
+        Members of a `Step` for each entry.
+    """
     trace = None
-    for step in reversed(way):
+    for step in map(Step._make, reversed(way)):
         know_source(step.filename, step.text)
         place = _placed(step)
         trace = types.TracebackType(trace, place.tb_frame, place.tb_lasti, step.line)

@@ -17,6 +17,7 @@ from typing import Protocol
 from nbckpt.codecs import hashed, nans
 from nbckpt.codecs.key_hashing import Hashing, of_a_key
 from nbckpt.codecs.streams import StreamReader, segments_of
+from nbckpt.errors import NOT_YOURS, TRUST_IT, UntrustedError
 
 
 class Binding(Protocol):
@@ -137,21 +138,19 @@ def decode(parts: Sequence[memoryview], loading: Loading, *, trusted: bool) -> d
     ----------
     trusted
         Whether the record that names the blob is the user's own, or vouched for: a pickle is code.
-        Without that only plain values come back, as `nbckpt.codecs.plain` lists them.
 
     Raises
     ------
     UntrustedError
-        If the values are more than plain, and not trusted.
+        If the blob is not trusted. Callers refuse before, with the name of what they would build.
     FormatError
         If the parts are no blob of this format.
     Exception
         Whatever the values' own code raises while they are built.
     """
     if not trusted:
-        from nbckpt.codecs import plain
-
-        return plain.load(parts)
+        message = f"a value {NOT_YOURS}, so it is not built: {TRUST_IT}"
+        raise UntrustedError(message)
     segments, buffers = segments_of(parts)
     token = LOADING.set(loading)
     try:

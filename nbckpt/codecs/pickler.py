@@ -35,6 +35,7 @@ from nbckpt.codecs import (
     polars_objects,
     singletons,
     storages,
+    stored_names,
     tensors,
     torch_modules,
     views,
@@ -271,12 +272,16 @@ def _reduce_past_getattr(_: object, value: object) -> Reduced:
 
 
 def _reduce_function(pickler: NamespacePickler, function: FunctionType) -> Reduced:
-    short = functions.refer(pickler, function) or torch_modules.reduce_compiled(function)
+    if function is stored_names.stored:
+        return NotImplemented  # pickle writes its path
+    short = functions.refer(pickler, function) or stored_names.reduced(function)
+    short = short or torch_modules.reduce_compiled(function)
     return short or functions.reduce_function(pickler, function)
 
 
 def _reduce_class(pickler: NamespacePickler, cls: type) -> Reduced:
-    return functions.refer(pickler, cls) or classes.reduce_class(pickler, cls)
+    short = functions.refer(pickler, cls) or stored_names.reduced(cls)
+    return short or classes.reduce_class(pickler, cls)
 
 
 def _reduce_own(_: object, __: object) -> Reduced:

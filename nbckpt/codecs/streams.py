@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 HEADER = struct.Struct("<4sI")
 """Begins a blob's first part: magic, and how many payloads follow as parts of their own."""
 
-MAGIC = b"nbk2"
-MAGIC_1 = b"nbk1"  # framed; the number is that of the stream's pieces, this one among them
+MAGIC = b"NBST"
 
 POSITION = struct.Struct("<Q")
 """For each payload: how much of the stream stands between it and the one before it."""
@@ -109,15 +108,11 @@ def segments_of(parts: Sequence[memoryview]) -> tuple[list[memoryview], Sequence
     Raises
     ------
     FormatError
-        If the parts are no blob of a format that is known.
+        If the parts do not begin with a stream.
     """
     magic, count = HEADER.unpack_from(parts[0])
-    if magic == MAGIC_1:
-        return [parts[0][HEADER.size :], *parts[1:count]], parts[count:]
     if magic != MAGIC:
-        message = (
-            f"a blob begins with {magic!r} instead of {MAGIC!r}; it was written by a newer nbckpt"
-        )
+        message = f"a blob begins with {magic!r} instead of {MAGIC!r}: it holds no variables"
         raise FormatError(message)
     start = HEADER.size + count * POSITION.size
     segments = []

@@ -11,15 +11,14 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.codecs.storages import StorageArray, StorageRef, place_of, storage_from
+from nbckpt.codecs.functions import itself
+from nbckpt.codecs.storages import StorageArray, StorageRef, place_of
 from nbckpt.fingerprint.values.spans import address_of
 
 if TYPE_CHECKING:
     import numpy as np
 
     from nbckpt.codecs.pickler import NamespacePickler
-
-__all__ = ["storage_from"]  # streams of format 1 look for it here
 
 _DEVICES = ("cpu", "cuda")
 """Devices whose memory is written here; what lies on others is left to torch."""
@@ -113,30 +112,28 @@ def _reduce_storage(pickler: NamespacePickler, storage: Any) -> Any:
     return itself, (ref_of(pickler, storage),)
 
 
-def itself(obj: object) -> object:
-    """`obj`."""
-    return obj
-
-
 def _reduce_generator(_: object, generator: Any) -> Any:
     return generator_from, (str(generator.device), generator.get_state())
 
 
 def tensor_from(
-    kind: str, storage: Any, dtype: Any, layout: Any, requires_grad: bool, bits: Any
+    kind: str,
+    storage: Any,
+    dtype: Any,
+    layout: Any,
+    requires_grad: bool,
+    bits: tuple[bool, bool, bool],
 ) -> Any:
     """A tensor, or a parameter, on `storage`.
 
     Parameters
     ----------
     bits
-        Whether it is seen conjugated, seen negated, and the result of a computation. Stores of
-        format 1 have the gradient in this place.
+        Whether it is seen conjugated, seen negated, and the result of a computation.
     """
     import torch
 
-    is_of_format_1 = not isinstance(bits, tuple)
-    is_conj, is_negative, is_result = (False,) * 3 if is_of_format_1 else bits
+    is_conj, is_negative, is_result = bits
     offset, shape, strides = layout
     tensor = torch.empty(0, dtype=dtype, device=storage.device)
     tensor.set_(storage, offset, shape, strides)
@@ -148,8 +145,6 @@ def tensor_from(
         tensor = torch.nn.Parameter(tensor, requires_grad=requires_grad)
     else:
         tensor.requires_grad_(requires_grad)
-    if is_of_format_1 and bits is not None:
-        tensor.grad = bits
     return _result_without_graph(tensor) if is_result else tensor
 
 

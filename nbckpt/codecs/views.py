@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
-    from nbckpt.fingerprint.values.views import Layout
 
 _EMPTY: tuple[dict[str, int], ...] = ({}, OrderedDict())
 
@@ -48,15 +47,21 @@ def _reduce_memoryview(_: object, view: memoryview) -> Any:
         try:
             with make_view(view.obj, how) as again:
                 if layout_of(again) == layout:
-                    return make_view, (view.obj, how)
+                    return make_view, (view.obj, how and tuple(how))
         except (TypeError, ValueError, LookupError, ArithmeticError, struct.error):
             continue
     message = "it is a view of a kind that cannot be made again"
     raise TypeError(message)
 
 
-def make_view(obj: Any, layout: Layout | None) -> memoryview:
-    """A view of all of `obj`, or of a part of its memory."""
+def make_view(obj: Any, layout: tuple[Any, ...] | None) -> memoryview:
+    """A view of all of `obj`, or of a part of its memory.
+
+    Parameters
+    ----------
+    layout
+        Members of a `Layout`.
+    """
     if layout is None:
         return memoryview(obj)
     flat: Any = memoryview(obj).cast("B")

@@ -38,14 +38,14 @@ class State(TypedDict, total=False):
     attributes
         Its attributes beside them.
     observers
-        Its callbacks for changes of members.
+        Members of an `Observer` for each of its callbacks.
     is_closed
         True if it had no connection to the page any more.
     """
 
     members: dict[str, object]
     attributes: dict[str, object]
-    observers: list[widgets.Observer]
+    observers: list[tuple[Any, ...]]
     is_closed: bool
 
 
@@ -60,7 +60,7 @@ def _reduce_widget(_: object, widget: Any) -> Any:
     if attributes := widgets.attributes_of(widget):
         state["attributes"] = attributes
     if observers := widgets.observers_of(widget):
-        state["observers"] = observers
+        state["observers"] = [tuple(observer) for observer in observers]
     is_closed = widget.comm is None
     if is_closed:
         state["is_closed"] = True

@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from nbckpt.errors import NOT_YOURS, TRUST_IT
 from nbckpt.model import Checkpoint, Record, Variable
 from nbckpt.runtime import clock
 from nbckpt.session.costs import CostLedger
@@ -55,9 +56,7 @@ KEPT_CALLS = (
     Column("error"),
 )
 INDENT = 4
-UNTRUSTED = (
-    "made by somebody else, or by an earlier nbckpt: `nbckpt trust --show` says what it holds"
-)
+UNTRUSTED = f"it {NOT_YOURS}, so nothing of it is built: {TRUST_IT}"
 MOST = 50
 """Model calls that are listed."""
 

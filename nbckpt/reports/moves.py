@@ -39,7 +39,7 @@ def moved_lines(moved: Moved, did: str, notebook: str) -> list[str]:
     lines += [f"not restored: {what}" for what in (*moved.failed, *moved.unset)]
     if moved.untrusted:
         names = ", ".join(f"{r.variable} ({r.type_name})" for r in moved.untrusted)
-        lines.append(f"not restored, because this store is not trusted: {names}: {TRUST_IT}")
+        lines.append(f"not restored, as made by another user or elsewhere: {names}: {TRUST_IT}")
     lines += _left_lines(moved)
     return [on_a_line(line) for line in lines]
 

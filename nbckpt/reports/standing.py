@@ -50,10 +50,11 @@ def strangers_text(store: Store) -> str:
         return ""
     many = count_text(found.checkpoints, "checkpoint")
     what = f"{many} here" if found.checkpoints else count_text(found.records, "record")
-    was = "was" if (found.checkpoints or found.records) == 1 else "were"
+    is_one = (found.checkpoints or found.records) == 1
+    was, them = ("was", "it") if is_one else ("were", "them")
     return (
-        f"{what} {was} made by somebody else, or by an earlier nbckpt: tables, arrays and text come"
-        " back, the rest after `nbckpt trust`; `nbckpt trust --show` says what it is"
+        f"{what} {was} made by another user, or came from elsewhere: nothing of {them} is built"
+        " before `nbckpt trust`; `nbckpt trust --show` lists the content"
     )
 
 

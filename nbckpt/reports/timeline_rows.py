@@ -21,7 +21,6 @@ from nbckpt.session.costs import (
     ledger_of,
     replays_in,
 )
-from nbckpt.session.maintenance.trust_reasons import why_locked
 from nbckpt.session.recorded_outputs import recorded_outputs
 
 if TYPE_CHECKING:
@@ -187,7 +186,7 @@ def details_of(session: Session, checkpoint: Checkpoint) -> dict[str, Any]:
         "source": checkpoint.cell.source,
         "execution_count": checkpoint.cell.execution_count,
         "cell_id": checkpoint.cell.cell_id,
-        "variables": _variables_of(session, checkpoint),
+        "variables": json_output.of_variables(timeline, checkpoint),
         "removed": user_names(checkpoint.removed),
         "refused": [refusal._asdict() for refusal in checkpoint.refused],
         "omitted": list(checkpoint.omitted),
@@ -197,16 +196,6 @@ def details_of(session: Session, checkpoint: Checkpoint) -> dict[str, Any]:
         "joined": [cell.source for cell in checkpoint.joined],
         "parent": parent and {"id": parent.id, "name": parent.name},
     }
-
-
-def _variables_of(session: Session, checkpoint: Checkpoint) -> list[dict[str, Any]]:
-    """Its variables; `locked` says why one comes back only if it is trusted."""
-    told = json_output.of_variables(session.timeline, checkpoint)
-    manifest = session.timeline.manifest(checkpoint.id)
-    for one in told:
-        variable = manifest[str(one["name"])]
-        one["locked"] = None if variable.trusted else why_locked(session.store, variable)
-    return told
 
 
 def _calls_of(

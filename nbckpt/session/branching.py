@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nbckpt.capture.untrusted import require_trusted
 from nbckpt.config.validate import require_text
 from nbckpt.errors import BranchExistsError, BranchNotFoundError, StoreError, UsageError
 from nbckpt.model import Cell, Checkpoint
@@ -37,6 +38,7 @@ def fork(
 ) -> Moved:
     """A new branch at `ref`, with other values if some are given; the session is on it."""
     target = session.get(ref)
+    require_trusted(target)
     name = new_branch(session, branch)
     trees = update_values.understood(values, expressions)
     navigation.keep_unsaved(session, "before-fork")
@@ -86,8 +88,10 @@ def switch(session: Session, branch: str) -> Moved:
     """Go to the head of a branch; what was there is checkpointed first."""
     require_text(branch, "the name of a branch")
     session.refresh()
-    if session.timeline.head(branch) is None:
+    head = session.timeline.head(branch)
+    if head is None:
         raise BranchNotFoundError(references.unknown_branch(session.timeline, branch))
+    require_trusted(head)
     navigation.keep_unsaved(session, "before-switch")
     head = session.timeline.head(branch)
     if head is None:  # its name went with what was kept just now: it is contained in that
@@ -108,6 +112,7 @@ def update(
 ) -> Checkpoint:
     """A child of `ref` with values that go through the reducers of their variables."""
     target = session.get(ref)
+    require_trusted(target)
     name = target.name if as_step is None else _step(session, as_step)
     trees = update_values.understood(values, expressions)
     if not values and not trees:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
-from nbckpt.capture.decode import own_values
 from nbckpt.capture.selection import missing
+from nbckpt.capture.untrusted import require_trusted_value
 from nbckpt.codecs.loading import Loading, decode
-from nbckpt.errors import TRUST_IT, UntrustedError, UsageError, VariableNotFoundError
+from nbckpt.errors import UsageError, VariableNotFoundError
 from nbckpt.fingerprint.names import Own
 from nbckpt.fingerprint.random_state import NAMES
 from nbckpt.model import Cell, Checkpoint, Manifest, Refusal, Variable
@@ -152,21 +152,11 @@ class Values(Mapping[str, object]):
             raise VariableNotFoundError(message)
         if name not in self._loaded:
             variable = self._manifest[name]
-            parts = self._store.get_blob(variable.blob, trusted=variable.trusted)
+            require_trusted_value(variable, self._name)
+            parts = self._store.get_blob(variable.blob)
             loading = Loading(_Globals(self), self.__getitem__)
-            self._loaded |= own_values(
-                self._decoded(variable, parts, loading), variable, self._manifest
-            )
+            self._loaded |= decode(parts, loading, trusted=variable.trusted)
         return self._loaded[name]
-
-    def _decoded(
-        self, variable: Variable, parts: Sequence[memoryview], loading: Loading
-    ) -> dict[str, object]:
-        try:
-            return decode(parts, loading, trusted=variable.trusted)
-        except UntrustedError as error:
-            message = f"{variable.name!r} at checkpoint {self._name!r}: {error}; {TRUST_IT}"
-            raise UntrustedError(message) from error
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._manifest)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from nbckpt.capture.untrusted import require_trusted
 from nbckpt.errors import BranchNotFoundError
 from nbckpt.model import Checkpoint
 from nbckpt.session import branching
@@ -58,8 +59,11 @@ def rewind(session: Session, ref: str) -> Pointed:
     ------
     CheckpointNotFoundError
         If `ref` names none.
+    UntrustedError
+        If the user neither made nor trusts it.
     """
     target = session.get(ref)
+    require_trusted(target)
     before = session.head
     session.move_head(target, told=f"the rewind to {target.name!r}")
     session.record_event("rewound", checkpoint=target.id, name=target.name)
@@ -75,10 +79,13 @@ def switch(session: Session, branch: str) -> Pointed:
     ------
     BranchNotFoundError
         If there is no such branch.
+    UntrustedError
+        If the user neither made nor trusts its head.
     """
     head = session.timeline.head(branch)
     if head is None:
         raise BranchNotFoundError(unknown_branch(session.timeline, branch))
+    require_trusted(head)
     session.branch = branch
     session.move_head(head, told=f"the switch to {branch!r}")
     session.record_event("switched", checkpoint=head.id, name=head.name, branch=branch)
@@ -91,13 +98,14 @@ def fork(session: Session, ref: str, branch: str | None, expressions: Mapping[st
 
     Raises
     ------
-    CheckpointNotFoundError, BranchExistsError, UsageError
+    CheckpointNotFoundError, BranchExistsError, UsageError, UntrustedError
         As `Session.fork`.
     """
     if expressions:
         made = session.fork(ref, branch, expressions=expressions).checkpoint
         return Pointed("begins at", session.branch, made, tuple(expressions))
     target = session.get(ref)
+    require_trusted(target)
     session.branch = branching.new_branch(session, branch)
     session.move_head(target, told=f"branch {session.branch!r}")
     session.record_event("forked", checkpoint=target.id, name=target.name, branch=session.branch)
@@ -109,7 +117,7 @@ def update(session: Session, ref: str, expressions: Mapping[str, str], step: str
 
     Raises
     ------
-    CheckpointNotFoundError, UsageError
+    CheckpointNotFoundError, UsageError, UntrustedError
         As `Session.update`.
     """
     made = session.update(ref, {}, step, expressions=expressions)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbckpt.errors import BlobNotFoundError, FormatError, RestoreError
+from nbckpt.errors import BlobNotFoundError, FormatError
 from nbckpt.fingerprint import random_state
 from nbckpt.model import Checkpoint, Manifest, Variable
 from nbckpt.runtime import clock
@@ -83,17 +83,18 @@ class Inspection:
         return found
 
     def _problem_of(self, variable: Variable) -> str:
+        if not variable.trusted:  # nobody builds it, so its bytes are not read
+            return ""
         try:
-            self._session.store.get_blob(variable.blob, trusted=variable.trusted)
+            self._session.store.get_blob(variable.blob)
         except (FormatError, BlobNotFoundError) as error:
             return str(error)
-        except RestoreError:  # too large to be looked at without trust: who restores it is told
-            return ""
         return ""
 
     def newest_whole(self, head: Checkpoint, branch: str) -> Checkpoint | None:
         """The newest checkpoint before `head` that can be brought back whole; None if none can."""
-        return next((c for c in self._before(head, branch) if not self.damage_of(c)), None)
+        own = (c for c in self._before(head, branch) if c.trusted)
+        return next((c for c in own if not self.damage_of(c)), None)
 
     def _before(self, head: Checkpoint, branch: str) -> Iterator[Checkpoint]:
         """Those that `head` builds on, then others of its branch: its line may be cut."""

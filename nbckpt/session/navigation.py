@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt.capture import restore
 from nbckpt.capture.selection import Selection
+from nbckpt.capture.untrusted import require_trusted
 from nbckpt.config.validate import require_text
 from nbckpt.digests import Json, digest_of_json
 from nbckpt.errors import BranchNotFoundError, CheckpointNotFoundError, StoreError
@@ -45,7 +46,7 @@ class Moved(NamedTuple):
     took_s
         Seconds that it took.
     untrusted
-        Variables that were not restored for want of trust, with reasons.
+        Variables that were not restored, as the user neither made nor trusts them.
     was_set
         Process state that was set, a short text each.
     unset
@@ -87,6 +88,7 @@ def rewind(session: Session, ref: str) -> Moved:
     ``-`` goes back to the branch on which the session was before, too.
     """
     target = session.get(ref)
+    require_trusted(target)
     branch = session.before_branch if ref == "-" else None
     keep_unsaved(session, "before-rewind")
     moved = move(session, target)
@@ -118,6 +120,7 @@ def resume(session: Session, branch: str | None, *, fallback: bool = False) -> M
     if own != head:  # the branch is another notebook's by now: this one gets its own
         branch, head = session.notebook, own
     assert head is not None
+    require_trusted(head)
     if _would_lose(session, head):
         keep_unsaved(session, "before-resume")
     moved = _move_if_whole(session, head)
@@ -471,11 +474,8 @@ def _not_in(session: Session, target: Checkpoint) -> frozenset[str]:
 
 
 def set_state(session: Session, target: Checkpoint) -> None:
-    """Set the process state of a checkpoint, before its values are loaded.
-
-    Of one that is not trusted nothing is set: its environment would decide what is imported.
-    """
-    session.observer.go_to(target.standing if target.trusted else session.observer.standing())
+    """Set the process state of a checkpoint, before its values are loaded."""
+    session.observer.go_to(target.standing)
 
 
 def note(session: Session, event: str, moved: Moved, **members: object) -> None:

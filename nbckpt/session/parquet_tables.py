@@ -20,7 +20,16 @@ from pathlib import Path
 
 from nbckpt.capture.decode import Values
 from nbckpt.digests import Digest
-from nbckpt.errors import CaptureError, NbckptError, RestoreError, StoreError, UsageError
+from nbckpt.errors import (
+    NOT_YOURS,
+    TRUST_IT,
+    CaptureError,
+    NbckptError,
+    RestoreError,
+    StoreError,
+    UntrustedError,
+    UsageError,
+)
 from nbckpt.model import Manifest, Record, Variable
 from nbckpt.runtime import clock
 from nbckpt.runtime.interrupts import result_of
@@ -46,7 +55,7 @@ class TableKeeper:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._made: dict[tuple[Digest, bool], Record] = {}
+        self._made: dict[Digest, Record] = {}
         self._given_up: set[Digest] = set()
         self._one_at_a_time = threading.Lock()
         self._aside: Path | None = None
@@ -69,6 +78,8 @@ class TableKeeper:
         ------
         UsageError
             If the variable is not a table.
+        UntrustedError
+            If it is not trusted, and its author made no Parquet of it.
         RestoreError
             If its value cannot be built here.
         NotFoundError, FormatError
@@ -81,7 +92,7 @@ class TableKeeper:
                 return known
             table = _built(self._store, variable, manifest)
             record = self._kept_or_aside(variable, table)
-            self._made[_which(variable)] = record
+            self._made[variable.value] = record
             return record
 
     def make_ahead(
@@ -140,16 +151,12 @@ class TableKeeper:
     def _recorded(self, variable: Variable) -> Record | None:
         from nbckpt.storage.whole_tables import table_of
 
-        return self._made.get(_which(variable)) or table_of(self._store, variable)
+        return self._made.get(variable.value) or table_of(self._store, variable)
 
     def _kept_or_aside(self, variable: Variable, table: object) -> Record:
-        """Keep a table in the store; aside, if another user wrote its value or the store refuses.
-
-        Another user's value may be a false one, which no record of one's own is to confirm.
-        """
-        if variable.trusted:
-            with suppress(StoreError):
-                return self._kept(variable, table)
+        """Keep a table in the store; aside, if the store refuses."""
+        with suppress(StoreError):
+            return self._kept(variable, table)
         return self._kept_aside(variable, table)
 
     def _kept(self, variable: Variable, table: object) -> Record:
@@ -174,17 +181,13 @@ class TableKeeper:
         return _record(variable, {**info, "file": str(self._aside / info["file"])})
 
 
-def _which(variable: Variable) -> tuple[Digest, bool]:
-    return variable.value, variable.trusted
-
-
 def _record(variable: Variable, members: Mapping[str, object]) -> Record:
     at = clock.now()
     return {"kind": "table", "value": variable.value, "name": variable.name, "at": at, **members}
 
 
 def _built(store: Store, variable: Variable, manifest: Manifest) -> object:
-    """The value of a variable, which is a table, and nobody else's."""
+    """The value of a variable, which is a table."""
     name, type_name = variable.name, variable.type_name
     told = f"{name!r} is no table but of type {type_name}"
     if not _may_be_table(type_name):
@@ -192,6 +195,12 @@ def _built(store: Store, variable: Variable, manifest: Manifest) -> object:
     if variable.recipe:
         message = f"{name!r} is made again by its statement: it has no bytes to query"
         raise UsageError(message)
+    if not variable.trusted:
+        message = (
+            f"{name!r} {NOT_YOURS}, and has no Parquet file to query: it is not built to make one;"
+            f" {TRUST_IT}"
+        )
+        raise UntrustedError(message)
     try:
         table = Values(store, manifest).build(name)
     except NbckptError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from nbckpt.errors import FormatError
+from nbckpt.errors import FormatError, NbckptError
 
 if TYPE_CHECKING:
     from nbckpt.model import Checkpoint
@@ -49,3 +49,46 @@ def _is_output(found: object) -> bool:
     kind = "display" if "display" in found else "result"
     members = (found.get(kind) or {}, found.get("metadata") or {})
     return all(isinstance(member, dict) for member in members)
+
+
+def notebook_outputs(
+    store: Store, checkpoint: Checkpoint, count: int | None
+) -> list[Output] | None:
+    """Outputs of a checkpoint's cell, as a notebook's file has them; None if they are lost."""
+    try:
+        recorded = recorded_outputs(store, checkpoint)
+    except NbckptError:
+        return None
+    shown = recorded if checkpoint.trusted else map(_harmless, recorded)
+    return [_as_nbformat(output, count) for output in shown]
+
+
+_PICTURES = frozenset({"image/png", "image/jpeg", "image/gif"})
+
+
+def _harmless(recorded: Output) -> Output:
+    """An output without what runs when it is shown: text and pictures stay, HTML does not."""
+    if "stream" in recorded:
+        name = "stderr" if recorded["stream"] == "stderr" else "stdout"
+        return {"stream": name, "text": str(recorded.get("text", ""))}
+    kind = "display" if "display" in recorded else "result"
+    data = recorded.get(kind)
+    held = data if isinstance(data, dict) else {}
+    kept = {m: v for m, v in held.items() if m in _PICTURES and isinstance(v, str)}
+    plain = held.get("text/plain", "(not shown: this store is not trusted)")
+    return {kind: {**kept, "text/plain": str(plain)}}
+
+
+def _as_nbformat(recorded: Output, count: int | None) -> Output:
+    if "stream" in recorded:
+        return {"output_type": "stream", "name": recorded["stream"], "text": recorded["text"]}
+    metadata = recorded.get("metadata") or {}
+    if "display" in recorded:
+        data = recorded["display"] or {}
+        return {"output_type": "display_data", "data": data, "metadata": metadata}
+    return {
+        "output_type": "execute_result",
+        "data": recorded.get("result") or {},
+        "metadata": metadata,
+        "execution_count": count,
+    }

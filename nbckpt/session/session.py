@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nbckpt.capture.background_work import AtWork
+from nbckpt.capture.untrusted import require_trusted
 from nbckpt.config.auto_policy import OFF, Policy
 from nbckpt.config.settings import Settings
 from nbckpt.config.sources import settings_from, settings_of
@@ -243,12 +244,15 @@ class Session(Keeping, Own):
 
         Raises
         ------
+        UntrustedError
+            If the user neither made nor trusts it: nothing was changed.
         StoreError
             If what is there now cannot be written: nothing was changed.
         """
         if target.id == self.position:
             self.look_around()
             return
+        require_trusted(target)
         self._before_moving()
         navigation.keep_unsaved(self, "before-rerun")
         navigation.move(self, target)

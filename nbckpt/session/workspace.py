@@ -110,7 +110,6 @@ class Keeping(Standing):
         self.capturer.obey(Limits(settings.max_value_size, settings.max_store_size))
         time_limit.set_limit(settings.capture_timeout_s)
         self.store.let_wait(settings.max_background_memory)
-        self.store.let_claim(settings.max_value_size)
         if problem := telemetry.choose(settings.telemetry):
             self.writing.news.append(problem)
 
@@ -329,7 +328,6 @@ class Keeping(Standing):
         base = self.timeline.manifest(self.position) if self.position else {}
         now, differing = captured.manifest, self._difference.of(base, captured.manifest)
         changed = {n: now[n] for n in sorted(differing) if n in now}
-        changed = {n: v for n, v in changed.items() if not _is_of(base.get(n), v)}
         return Checkpoint(
             id=new_id(),
             parent=self.position,
@@ -405,13 +403,6 @@ class Keeping(Standing):
             "outcome": "partial" if left_out else None,
         }
         return event_record("kept" if checkpoint.state == "done" else "progress", self.id, members)
-
-
-def _is_of(known: Variable | None, live: Variable) -> bool:
-    """True if a checkpoint holds what is live, which may have come back before it was trusted."""
-    if known is None or known.trusted == live.trusted:
-        return known == live
-    return known.trusted and known == live._replace(trusted=True)
 
 
 def new_id() -> str:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from types import BuiltinFunctionType, FunctionType, ModuleType
 
-from nbckpt.errors import TRUST_IT
+from nbckpt.errors import NOT_YOURS, TRUST_IT
 from nbckpt.fingerprint import keys
 from nbckpt.fingerprint.code import nodes_of
 from nbckpt.fingerprint.values.homes import is_user_file
@@ -119,7 +119,7 @@ def why_not_restored(session: Session, name: str, key: Key) -> list[str]:
     if not named:
         return [f"no checkpoint {name!r} was made before"]
     if not any(c.trusted for c in named):
-        return [f"what is kept was made by somebody else, or by an earlier nbckpt: {TRUST_IT}"]
+        return [f"what is kept {NOT_YOURS}: {TRUST_IT}"]
     newest = next(c for c in named if c.trusted)
     if newest.state != "done":
         return [f"the last run of {name!r} did not end well"]

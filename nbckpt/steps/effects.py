@@ -18,6 +18,7 @@ from nbckpt.capture.identity import is_fixed
 from nbckpt.capture.observation.finalizers import called_at_end
 from nbckpt.capture.observation.observer import UnrepeatableError
 from nbckpt.capture.observation.shown_widgets import made_by
+from nbckpt.capture.untrusted import require_trusted
 from nbckpt.codecs.pickler import is_by_reference
 from nbckpt.codecs.widgets import take_places
 from nbckpt.digests import Digest
@@ -40,14 +41,20 @@ _MANY = 1_000
 
 @whole
 def reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
-    """Bring back what a step did; if it cannot be, the reasons, and nothing was changed."""
+    """Bring back what a step did; if it cannot be, the reasons, and nothing was changed.
+
+    Raises
+    ------
+    UntrustedError
+        If the user neither made nor trusts it.
+    """
+    require_trusted(checkpoint)
     observer, before = session.observer, session.observer.standing()
-    if checkpoint.trusted:
-        try:
-            observer.restored(checkpoint.observed)  # first: values may be loaded by what it sets
-        except UnrepeatableError as why:
-            observer.go_to(before)
-            return (str(why),)
+    try:
+        observer.restored(checkpoint.observed)  # first: values may be loaded by what it sets
+    except UnrepeatableError as why:
+        observer.go_to(before)
+        return (str(why),)
     reasons = _reproduce(session, checkpoint)
     if reasons and observer.was_set:
         observer.go_to(before)
@@ -85,7 +92,7 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
         *_parted_definitions(session, checkpoint, manifest, changed, bound | replaced),
         *_referring(session, loaded, manifest, bound | replaced),
         *_of_other_definitions(session, checkpoint, manifest, bound | replaced),
-        *_not_of_modules(session, checkpoint, bound | replaced, set(loaded.values)),
+        *session.observer.why_not_bound(bound | replaced, set(loaded.values)),
         *_held_by_libraries(session, checkpoint, loaded, bound | replaced),
     ]
     if reasons:
@@ -369,18 +376,6 @@ def _is_as_then(session: Session, live: Manifest, name: str, kept: Digest, diges
     return live[name].value == kept or session.digests_of([name])[name] == digest
 
 
-def _not_of_modules(
-    session: Session, checkpoint: Checkpoint, bound: set[str], made: set[str]
-) -> list[str]:
-    """Reasons: variables that were objects of modules beside the notebook, and cannot be."""
-    if checkpoint.trusted:
-        return session.observer.why_not_bound(bound, made)
-    observed = checkpoint.observed.get("attachments")
-    shared = observed.get("shared") if isinstance(observed, Mapping) else None
-    names = sorted(bound.intersection(shared)) if isinstance(shared, Mapping) else []
-    return [f"{n!r} was what a module holds, by a record that is not trusted" for n in names]
-
-
 def _held_by_libraries(
     session: Session, checkpoint: Checkpoint, loaded: restore.Loaded, names: set[str]
 ) -> list[str]:
@@ -587,8 +582,7 @@ def _bind(
     )
     bound.bind(session.namespace, manifest)
     session.namespace.update({n: session.namespace[mate] for n, mate in aliases.items()})
-    if checkpoint.trusted:
-        session.observer.bound({*checkpoint.bound, *names})
+    session.observer.bound({*checkpoint.bound, *names})
     whole = {n for n in values if set(manifest[n].group) <= values.keys() | loaded.unchanged}
     kept, replaced = session.capturer.manifest(), {*values, *aliases, *gone}
     session.capturer.adopt({n: manifest[n] for n in whole}, gone)
@@ -596,7 +590,8 @@ def _bind(
     # holds the old value of that, too.
     parted = {n for n in kept.keys() - replaced if not replaced.isdisjoint(kept[n].group)}
     if session.follows(checkpoint) and session.capturer.is_untouched(parted):
-        same = {n for n in parted if n in manifest and manifest[n].value == kept[n].value}
+        same = {n for n in parted if n in manifest and manifest[n].trusted}
+        same = {n for n in same if manifest[n].value == kept[n].value}
         left = {n: set(kept[n].group) - replaced for n in same}
         as_then = {n for n in same if left[n] <= same and left[n] == {*manifest[n].group}}
         session.capturer.adopt({n: manifest[n] for n in as_then})

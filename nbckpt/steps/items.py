@@ -152,9 +152,9 @@ class _Running(ThroughItems):
     """The step that runs, whichever that is; of several the one that began last."""
 
     def running(self, what: str) -> Step:
-        from nbckpt.steps.calls.occurrences import running_step
+        from nbckpt.steps.calls import occurrences
 
-        step = running_step(current_session.session())
+        step = occurrences.running_step(current_session.session())
         if step is not None:
             return step
         message = (
@@ -162,6 +162,14 @@ class _Running(ThroughItems):
             " or use it in a `with nbckpt.checkpoint(…)` block"
         )
         raise UsageError(message)
+
+    def __reduce__(self) -> tuple[Callable[[], _Running], tuple[()]]:
+        return running_step, ()
+
+
+def running_step() -> _Running:
+    """The one object behind `nbckpt.track` and `nbckpt.map`: a stored one comes back as it."""
+    return _running
 
 
 _running = _Running()

@@ -13,7 +13,7 @@ from nbckpt.errors import FormatError, StoreError
 from nbckpt.storage import system
 from nbckpt.storage.ciphers import cipher_of
 from nbckpt.storage.disk import read_at
-from nbckpt.storage.folder import mark_format
+from nbckpt.storage.folder import require_cipher
 from nbckpt.storage.forms import Expander
 from nbckpt.storage.frames import RAW, ZEROS, Batch, Frame, Name, Place, Verified
 from nbckpt.storage.index import Index
@@ -95,7 +95,7 @@ class Batches:
                 raise NoRoomError
         if not self._packs or self._packs[-1].end >= ROLL_BYTES:
             if not self._begun:
-                mark_format(self._folder.parent, self.cipher)
+                require_cipher(self._folder.parent, self.cipher)
             self._begun += 1  # first: what a refusal leaves has the name
             name_of_pack = f"{self._name}-{self._begun - 1}"
             self._packs.append(PackWriter.begin(self._folder, name_of_pack, self.cipher))

@@ -1,10 +1,10 @@
-"""A new store that appears under its name when it is whole, and not before."""
+"""A new folder, or store, that appears under its name when it is whole, and not before."""
 
 from __future__ import annotations
 
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -21,9 +21,11 @@ from nbckpt.storage.disk import (
 )
 from nbckpt.storage.store import Store
 
+FOR_OTHERS_TOO = 0o777
+
 
 def refuse_taken(path: Path) -> None:
-    """Raise unless a new store can be made at `path`: nothing is there, or an empty folder.
+    """Raise unless a new folder can be made at `path`: nothing is there, or an empty folder.
 
     Raises
     ------
@@ -47,9 +49,6 @@ def refuse_taken(path: Path) -> None:
 def new_store(path: Path, key: str | None = None) -> Iterator[Store]:
     """A store to be filled, which becomes `path` when the block ends well; else nothing is left.
 
-    It is made beside `path`, so that a death in the middle leaves a folder ``.NAME.….tmp`` there
-    and nothing at `path`.
-
     Parameters
     ----------
     key
@@ -60,17 +59,50 @@ def new_store(path: Path, key: str | None = None) -> Iterator[Store]:
     StoreError
         If `path` is taken, or the disk refuses.
     """
-    refuse_taken(path)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
-    try:
-        with refused(path):
-            make_folder(path.parent)
+    with _draft_of(path) as draft:
         store = Store.open(draft, key=key)
         try:
             yield store
             store.wait()
         finally:
             store.close()
+
+
+@contextmanager
+def new_folder(path: Path, inside: Iterable[str] = ()) -> Iterator[Path]:
+    """A folder to be filled, which becomes `path` when the block ends well; else nothing is left.
+
+    Others may read it, as the process's mask says.
+
+    Parameters
+    ----------
+    inside
+        Names of the folders that it is to have.
+
+    Raises
+    ------
+    StoreError
+        If `path` is taken, or the disk refuses.
+    """
+    with _draft_of(path) as draft:
+        with refused(path):
+            for folder in (draft, *(draft / name for name in inside)):
+                system.files.mkdir(folder, FOR_OTHERS_TOO)
+        yield draft
+
+
+@contextmanager
+def _draft_of(path: Path) -> Iterator[Path]:
+    """The name beside `path` of a folder that the block makes, and that becomes `path` then.
+
+    A death in the middle leaves a folder ``.NAME.….tmp`` there and nothing at `path`.
+    """
+    refuse_taken(path)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        with refused(path):
+            make_folder(path.parent)
+        yield draft
         with refused(path):
             system.files.rename(draft, path)  # over an empty folder, and over nothing else
             sync_folder(path.parent)

@@ -17,15 +17,12 @@ from nbckpt.runtime.dirty_pages.devices import is_pinned
 from nbckpt.runtime.dirty_pages.memory import names_of_memory
 from nbckpt.storage.cutting import by_content, in_groups
 from nbckpt.storage.frames import Name
-from nbckpt.storage.packs import CHUNK_BYTES
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-MAGIC_1 = b"NBT1"
-MAGIC = b"NBT2"
+MAGIC = b"NBTR"
 HEAD = struct.Struct("<4sI")
-PART_1 = struct.Struct("<QB")
 PART = struct.Struct("<QBI")
 NAME_BYTES = 32
 READONLY = 1
@@ -118,18 +115,16 @@ def decode_root(root: bytes | memoryview) -> list[Part] | None:
     if len(root) < HEAD.size:
         return None
     magic, count = HEAD.unpack_from(root)
-    if magic not in (MAGIC, MAGIC_1):
+    if magic != MAGIC:
         return None
     parts = []
     at = HEAD.size
     for _ in range(count):
-        head = PART if magic == MAGIC else PART_1
-        if at + head.size > len(root):
+        if at + PART.size > len(root):
             return None
-        size, flags, *counted = head.unpack_from(root, at)
-        at += head.size
-        # In format 1 every part is cut evenly, which says how many names there are.
-        end = at + (counted[0] if counted else -(-size // CHUNK_BYTES)) * NAME_BYTES
+        size, flags, n_names = PART.unpack_from(root, at)
+        at += PART.size
+        end = at + n_names * NAME_BYTES
         if end > len(root):
             return None
         names = names_in(root[at:end])

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from nbckpt.errors import StoreError
 from nbckpt.storage import system
 from nbckpt.storage.disk import files_in, is_locked, list_folder
-from nbckpt.storage.folder import read_mark
+from nbckpt.storage.folder import VERSION, read_mark
 from nbckpt.storage.journal import SUFFIX
 from nbckpt.storage.sizes import size_of_file
 
@@ -57,7 +57,7 @@ def census(path: Path) -> Census:
     alive = sum(map(_is_written, journals))
     free, size = _disk(path)
     return Census(
-        mark["format"],
+        mark[VERSION],
         "encryption" in mark,
         {room: _size_of(path / room) for room in ROOMS},
         alive,

@@ -33,9 +33,13 @@ if TYPE_CHECKING:
     from nbckpt.storage.ciphers import Cipher
 
 Mark: TypeAlias = dict[str, Any]
-"""Contents of `format.json`: `format`, and what a store says of itself before it can be read."""
+"""Contents of `format.json`: the version of its format, and what a reader needs before any file."""
 
-FORMAT = 4
+FORMAT = 1
+VERSION = "nbckpt"
+"""Of the mark: the version of the format that the store has."""
+FORMER = "format"
+"""Of the mark of a store from before nbckpt 1.0, in the place of `VERSION`."""
 MARK = "format.json"
 ENCRYPTION = "encryption"
 """Of the mark: the envelope, in a store that is encrypted."""
@@ -86,11 +90,8 @@ def open_folder(path: Path, *, create: bool, extra: Callable[[], Mark] = dict[st
         return _make(path, extra)
 
 
-def mark_format(path: Path, cipher: Cipher | None) -> None:
-    """Say that the store holds what readers of an earlier format cannot read.
-
-    A store of an earlier format becomes one of this format with the first record that is added;
-    what it holds stays as it is.
+def require_cipher(path: Path, cipher: Cipher | None) -> None:
+    """Raise unless the store is still encrypted as it was when the caller opened it.
 
     Parameters
     ----------
@@ -100,9 +101,7 @@ def mark_format(path: Path, cipher: Cipher | None) -> None:
     Raises
     ------
     StoreError
-        If the store is not encrypted so, any more.
-    OSError
-        If the disk refuses.
+        If it has another data key now, or none.
     """
     mark = read_mark(path)
     if mark is not None and _data_key_of(mark) != (cipher.id if cipher else None):
@@ -111,8 +110,6 @@ def mark_format(path: Path, cipher: Cipher | None) -> None:
             " is written into it: restart the kernel, then %resume"
         )
         raise StoreError(message)
-    if mark is not None and mark["format"] != FORMAT:
-        write_mark(path, {**mark, "format": FORMAT})
 
 
 def _data_key_of(mark: Mark) -> object:
@@ -137,19 +134,27 @@ def id_of(mark: Mark) -> str:
 def _known_mark(path: Path) -> Mark | None:
     """The mark, if it is there; it says a format that is known."""
     mark = read_mark(path)
-    if mark is not None and mark["format"] > FORMAT:
-        message = f"{path} has store format {mark['format']}, newer than {FORMAT}: upgrade nbckpt"
+    if mark is not None and mark[VERSION] > FORMAT:
+        message = f"{path} has store format {mark[VERSION]}, newer than {FORMAT}: upgrade nbckpt"
         raise FormatError(message)
     return mark
 
 
 def read_mark(path: Path, name: str = MARK) -> Mark | None:
-    """The mark of a store, its `format` a number; None if there is none."""
+    """The mark of a store, its `VERSION` a number; None if there is none.
+
+    Raises
+    ------
+    FormatError
+        If it is damaged, or of a store from before nbckpt 1.0.
+    StoreError
+        If the disk refuses.
+    """
     try:
         mark = json.loads(read_whole(path / name, MOST_BYTES))
         if (own := mark.pop(SUM, None)) not in (None, _sum_of(mark)):
             raise ValueError(own)
-        return {**mark, "format": int(mark["format"])}
+        return {**mark, VERSION: int(mark[VERSION])}
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
@@ -163,8 +168,34 @@ def read_mark(path: Path, name: str = MARK) -> Mark | None:
         AttributeError,
         RecursionError,
     ) as error:
+        refuse_former(path)
         message = f"{path / name} is damaged: `nbckpt check --repair` writes it anew"
         raise FormatError(message) from error
+
+
+def refuse_former(path: Path) -> None:
+    """Raise if the store is from before nbckpt 1.0: nothing of it is read or changed.
+
+    Raises
+    ------
+    FormatError
+        If it is; the message says what to do.
+    """
+    try:
+        mark = json.loads(read_whole(path / MARK, MOST_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return
+    if isinstance(mark, dict) and VERSION not in mark and type(mark.get(FORMER)) is int:
+        raise former_store(path, f" (format {mark[FORMER]})")
+
+
+def former_store(path: Path, version: str = "") -> FormatError:
+    """The error for a store from before nbckpt 1.0."""
+    message = (
+        f"{path} is a store from before nbckpt 1.0{version}, which this version cannot read:"
+        " move or delete it, or name another store with NBCKPT_STORE"
+    )
+    return FormatError(message)
 
 
 def _refuse_strangers(path: Path) -> None:
@@ -204,7 +235,7 @@ def _make(path: Path, extra: Callable[[], Mark]) -> Mark:
             system.files.flock(turn, fcntl.LOCK_EX)
         mark = _known_mark(path)
         if mark is None:
-            mark = {"format": FORMAT, ID: secrets.token_hex(ID_BYTES), **extra()}
+            mark = {VERSION: FORMAT, ID: secrets.token_hex(ID_BYTES), **extra()}
             write_mark(path, mark)
     finally:
         system.files.close(turn)
@@ -215,10 +246,10 @@ def _make(path: Path, extra: Callable[[], Mark]) -> Mark:
 def write_mark(path: Path, mark: Mark) -> None:
     """Replace the mark, durably: it is the old one or the new one at any instant."""
     text = json.dumps({**mark, SUM: _sum_of(mark)}).encode() + b"\n"
-    for name in (MARK, COPY) if mark.keys() - {"format"} else (MARK,):
+    for name in (MARK, COPY) if mark.keys() - {VERSION} else (MARK,):
         with create_beside(path / name) as file:
             file.write(text)
-    if not mark.keys() - {"format"}:
+    if not mark.keys() - {VERSION}:
         delete(path / COPY)
 
 

@@ -44,8 +44,6 @@ class Journals:
         The records of prunes that were met. One that is not trusted says nothing of what is.
     pruning
         Names of the journals that prunes left.
-    formats
-        Name of each journal whose writer says so → the format that it writes.
     unreadable
         Name of each journal that the disk did not give last time → what it said.
     """
@@ -65,7 +63,6 @@ class Journals:
         self._listed_as_of = 0
         self.prunes: list[Record] = []
         self.pruning: set[str] = set()
-        self.formats: dict[str, int] = {}
         self.unreadable: dict[str, str] = {}
 
     @property
@@ -214,11 +211,7 @@ class Journals:
         if first["kind"] == PRUNE:
             self.prunes.append(first)
             self.pruning.add(name)
-        if first["kind"] != WRITER:
-            return entries
-        version = first.get("format")
-        self.formats[name] = version if isinstance(version, int) else 0
-        return entries[1:]
+        return entries[1:] if first["kind"] == WRITER else entries
 
     def _paths(self) -> dict[str, Path]:
         try:

@@ -86,7 +86,7 @@ class Batch(NamedTuple):
     Attributes
     ----------
     sum
-        Tells the frame from any other; empty where an earlier nbckpt wrote the record.
+        Tells the frame from any other; empty where nobody vouches for it.
     before
         `chained` sums of all frames before it, which are vouched for with it; empty where the
         record speaks of this one alone.

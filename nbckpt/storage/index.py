@@ -206,7 +206,7 @@ class Index:
         seen = self._frames.setdefault(pack, set())
         if offset in seen or (frame := self._frame(window, pack, offset)) is None:
             return
-        if batch.sum not in (b"", frame.sum):
+        if batch.sum != frame.sum:
             self.damages.append(f"pack {pack}: its index at offset {offset} is not the one named")
             self._offer(window, pack, offset)
             return
@@ -214,11 +214,11 @@ class Index:
         self._take(self._known, pack, frame)
         if frame.previous in seen:
             return
-        if batch.sum and not batch.before:
+        if not batch.before:
             self._offer(window, pack, frame.previous)
             return
         earlier = list(self._before(window, pack, frame.previous))
-        if batch.sum and chained(f.sum for _, f in earlier) != batch.before:
+        if chained(f.sum for _, f in earlier) != batch.before:
             self.damages.append(f"pack {pack}: an index before offset {offset} is not as named")
             self._offer(window, pack, frame.previous)
             return

@@ -96,8 +96,7 @@ def read_text(
         kind = text[_KIND_AT:_KIND_ENDS]  # a pattern that does not match takes longer
         if kind == b"check" and text.startswith(_CHECKPOINT) and (cut := text.find(_REST)) > 0:
             placing = members_of(text[:cut])
-            # Where the state stands before the cell, so does all that places a checkpoint; older
-            # writers put it behind.
+            # Where the state stands before the cell, so does all that places a checkpoint.
             if "state" in placing:
                 if not is_placed(placing):
                     return None

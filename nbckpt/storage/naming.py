@@ -14,7 +14,7 @@ from nbckpt.model import Record
 _NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}", re.ASCII)
 _TABLE = re.compile(r"([0-9A-Za-z][0-9A-Za-z_-]{0,127})(?:\.[0-9a-z]{1,16}){1,2}", re.ASCII)
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)", re.ASCII | re.IGNORECASE)
-_SUM = re.compile(r"(?:[0-9a-f]{32})?", re.ASCII)
+_SUM = re.compile(r"[0-9a-f]{32}", re.ASCII)
 _FARTHEST = 1 << 62
 SHOWN = 60
 
@@ -39,8 +39,8 @@ def wrong_name(record: Record) -> str | None:
             offset = record.get("frame")
             if type(offset) is not int or not 0 <= offset < _FARTHEST:
                 return f"the offset {_shown(offset)}"
-            for name in ("sum", "before"):
-                own = record.get(name, "")
+            for name in ["sum"] + ["before"] * ("before" in record):
+                own = record.get(name)
                 if not isinstance(own, str) or not _SUM.fullmatch(own):
                     return f"the {name} {_shown(own)}"
             return _first([record.get("pack")], is_name)

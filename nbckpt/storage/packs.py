@@ -41,9 +41,11 @@ from nbckpt.storage.frames import (
 )
 
 SUFFIX = ".pack"
-VERSION = 2
+VERSION = 1
 HEADER = struct.Struct("<8sI52x")
-MAGIC = b"\x93NBPACK\n"
+MAGIC = b"\x93NBCKPT\n"
+FORMER_MAGIC = b"\x93NBPACK\n"
+"""Began the packs of stores from before nbckpt 1.0."""
 CHUNK_BYTES = 256 << 10
 PAGE_BYTES = 4096
 ALIGNED_BYTES = 64
@@ -101,7 +103,7 @@ def header_problem(fd: int) -> str:
     if len(header) < HEADER.size or HEADER.unpack(header)[0] != MAGIC:
         return "it does not begin as a pack does"
     version = HEADER.unpack(header)[1]
-    if not 1 <= version <= VERSION:
+    if version != VERSION:
         return f"it says pack format {version}, which is not known"
     return ""
 

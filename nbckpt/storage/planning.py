@@ -20,7 +20,6 @@ from nbckpt.storage.counting import (
     values_of,
 )
 from nbckpt.storage.disk import exists, list_folder
-from nbckpt.storage.folder import FORMAT
 from nbckpt.storage.following import Journals
 from nbckpt.storage.frames import Name, Place
 from nbckpt.storage.index import Index
@@ -89,7 +88,7 @@ class Plan:
         self.journals = Journals(path / "journal", signers)
         entries = [*self.journals.read({}), *unwritten]
         self._index = Index(path / "packs")
-        self._require_all()
+        self.require_all()
         self._live = {n for n in self._names(entries) if is_live(self.journal(n))}
         self._live |= self._names(unwritten)
         not_ours = self.journals.damaged | self.journals.foreign
@@ -148,7 +147,7 @@ class Plan:
     def packs(self) -> list[Pack]:
         """Packs that are worth writing anew, or deleting."""
         needed = self.needed
-        self._require_all()
+        self.require_all()
         if self.reach.damaged:
             return []
         return [p for p in packs_in(self._path / "packs", needed) if p.is_wasteful]
@@ -261,36 +260,25 @@ class Plan:
         """Pack → the chunks in it that records need which were written since."""
         self._expect(more)
         needed = self.reach.needed(d for e in more for d, _ in blobs_named(e.record))
-        self._require_all()
+        self.require_all()
         return needed
 
-    def require_known_writers(self) -> None:
-        """Raise if somebody writes who does not heed prunes.
+    def require_all(self) -> None:
+        """Raise if the disk did not give all: what that needs would be taken for unneeded.
 
         Raises
         ------
         StoreError
-            If a session of an older nbckpt is alive, or nobody can tell.
+            If a journal or pack could not be read.
         """
-        self._require_all()
-        for name in self._live:
-            if self.journals.serial(name) and self.journals.formats.get(name, 0) < FORMAT:
-                message = (
-                    f"a session of an older nbckpt writes to {self._path} (journal {name}):"
-                    " restart its kernel, then prune"
-                )
-                raise StoreError(message)
-
-    # -- within
-
-    def _require_all(self) -> None:
-        """Raise if the disk did not give all: what that needs would be taken for unneeded."""
         told = [
             f"{self.journal(n)} cannot be read: {s}" for n, s in self.journals.unreadable.items()
         ]
         for problem in (*told, *self._index.unreadable.values()):
             message = f"{problem}; nothing of {self._path} was removed: prune again when it can"
             raise StoreError(message)
+
+    # -- within
 
     def _forgotten_of_the_living(self) -> set[str]:
         """Ids of recordings that do not count any more, in journals that stay."""

@@ -30,7 +30,7 @@ from nbckpt.storage.disk import (
     unfinished_in,
     write_at,
 )
-from nbckpt.storage.folder import ROOMS, mark_format
+from nbckpt.storage.folder import ROOMS, require_cipher
 from nbckpt.storage.journal import SUFFIX, whole_journal
 from nbckpt.storage.locks import one_at_a_time
 from nbckpt.storage.moving import Mover, Pack, is_open
@@ -100,7 +100,7 @@ def prune(
     UsageError
         If a branch to drop does not exist.
     StoreError
-        If another prune is at work, a session of an older nbckpt writes, or the disk refuses.
+        If another prune is at work, or the disk refuses.
     """
     now = clock.now() if now is None else now
     if dry_run:
@@ -195,11 +195,11 @@ class _Work:
     def run(self) -> Pruned | None:
         """Prune the store; None if others wrote meanwhile what leans on what was to go."""
         plan = self._plan
-        plan.require_known_writers()
+        plan.require_all()
         self._delete(self._leftovers())
         if plan.is_empty:
             return Pruned((), len(plan.kept), self._freed, self._told())
-        mark_format(self._path, self._store.cipher)
+        require_cipher(self._path, self._store.cipher)
         try:
             with allowed():
                 packs = self._move()
@@ -279,7 +279,7 @@ class _Work:
         """Give the new journal its name, and take away those of what goes."""
         plan = self._plan
         more = [*plan.journals.read({}), *self._store.unwritten()]
-        plan.require_known_writers()
+        plan.require_all()
         if not plan.goes_on(more):
             return False
         needed = plan.needed_by(more)

@@ -68,20 +68,6 @@ class Reader:
         """
         return self._of(digest, lambda blob: sum(part.size for part in blob.root()))
 
-    def require_room(self, digest: Digest, limit: int | None) -> None:
-        """Raise unless a blob that somebody else wrote fits into memory: see `claimed`.
-
-        Raises
-        ------
-        RestoreError
-            If it does not, or is larger than `limit`.
-        BlobNotFoundError, FormatError
-            If the store does not hold its tree, or it is damaged.
-        """
-        from nbckpt.storage.claimed import require_room
-
-        self._of(digest, lambda b: require_room(b.root(), b.names_in_turn, self._find, limit))
-
     def has(self, digest: Digest) -> bool:
         """True if every chunk of a blob has a place; only its tree is read."""
         try:
@@ -204,11 +190,6 @@ class _Blob:
     def names(self, part: Part) -> Sequence[Name]:
         """The chunks of one of its parts."""
         return self.names_in_groups(part.names) if part.grouped else part.names
-
-    def names_in_turn(self, part: Part) -> Iterator[Name]:
-        """The same, with no more of them in memory than a group has."""
-        for name in part.names:
-            yield from self.names_in_groups([name]) if part.grouped else [name]
 
     def names_in_groups(self, groups: Sequence[Name]) -> Sequence[Name]:
         """The chunks that groups name.

@@ -35,6 +35,7 @@ from nbckpt.storage.folder import (
     FORMAT,
     ID,
     OWN,
+    VERSION,
     Mark,
     id_of_store,
     open_folder,
@@ -215,7 +216,7 @@ def _require_unused(path: Path) -> None:
 
 def _require_sound(store: Store) -> None:
     mark = read_mark(store.path)
-    if mark is None or mark["format"] > FORMAT:
+    if mark is None or mark[VERSION] > FORMAT:
         message = f"{store.path} is no store that can be written"
         raise StoreError(message)
     report = store.check()

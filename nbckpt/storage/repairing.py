@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from nbckpt.errors import StoreError
 from nbckpt.model import MICROSECONDS, Record
 from nbckpt.runtime import clock
 from nbckpt.storage import system
@@ -19,8 +18,7 @@ from nbckpt.storage.bridging import UNKNOWN
 from nbckpt.storage.claims import RECORDS
 from nbckpt.storage.counting import CHECKPOINT
 from nbckpt.storage.disk import create, delete, exists, make_folder, refused, sync_folder, write_at
-from nbckpt.storage.folder import ASIDE, mark_format
-from nbckpt.storage.following import Journals
+from nbckpt.storage.folder import ASIDE, require_cipher
 from nbckpt.storage.journal import BATCH, PRUNE, SUFFIX, whole_journal
 from nbckpt.storage.locks import one_at_a_time
 from nbckpt.storage.moving import Mover, is_open
@@ -33,9 +31,6 @@ from nbckpt.storage.surveying import Survey
 from nbckpt.storage.writer import batch_record, new_name
 from nbckpt.text.units import count_text
 from nbckpt.timeline.events import tell
-
-OLDEST_LOCKING = 3
-"""Sessions of earlier formats do not heed locks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +61,7 @@ def repair(store: Store, *, now: float | None = None) -> Repaired:
     Raises
     ------
     StoreError
-        If a prune or another repair is at work, a session of an older nbckpt writes, or the disk
-        refuses.
+        If a prune or another repair is at work, or the disk refuses.
     """
     now = clock.now() if now is None else now
     with refused(store.path), one_at_a_time(store.path):
@@ -104,8 +98,7 @@ class _Work:
 
     def run(self) -> Repaired | None:
         """Repair the store; None if others wrote meanwhile what was taken for lost."""
-        self._require_known_writers(self._survey.journals)
-        mark_format(self._path, self._store.cipher)
+        require_cipher(self._path, self._store.cipher)
         try:
             for shape in self._survey.packs:
                 self._mover.move(shape.pack)
@@ -215,7 +208,6 @@ class _Work:
         """Give the new journal its name, and move aside what is damaged."""
         survey = self._survey
         more = survey.journals.read({})
-        self._require_known_writers(survey.journals)
         if survey.bridges and any(entry.record["kind"] == CHECKPOINT for entry in more):
             return False
         make_folder(self._aside)
@@ -236,22 +228,6 @@ class _Work:
         if exists(path):
             make_folder(self._aside / path.parent.name)
             system.files.rename(path, self._aside / path.parent.name / path.name)
-
-    def _require_known_writers(self, journals: Journals) -> None:
-        """Raise if somebody writes who does not heed the locks.
-
-        Raises
-        ------
-        StoreError
-            If a session of an older nbckpt is alive.
-        """
-        for name in journals.live():
-            if journals.serial(name) and journals.formats.get(name, 0) < OLDEST_LOCKING:
-                message = (
-                    f"a session of an older nbckpt writes to {self._path} (journal {name}):"
-                    " restart its kernel, then repair"
-                )
-                raise StoreError(message)
 
 
 def _journal_of(damage: str) -> str:

@@ -98,7 +98,6 @@ class Store:
         self._relied_on = self._reading(self._find_durable)
         self._closed = False
         self._most_waiting = MOST_BYTES
-        self._most_claimed: int | None = None
         self._own_settings: set[bytes] = set()
         self._begin_writing()
 
@@ -176,10 +175,6 @@ class Store:
         """Have at most so many bytes of copies wait for the disk; the rest holds up its put."""
         self._most_waiting = self._writer.waiting.most_bytes = size_bytes
 
-    def let_claim(self, size_bytes: int | None) -> None:
-        """Give back no value of somebody else's that says to be larger; None: any that fits."""
-        self._most_claimed = size_bytes
-
     # -- bytes
 
     @whole
@@ -211,9 +206,7 @@ class Store:
                 return self._writer.put_blob(parts, room)
 
     @whole
-    def get_blob(
-        self, digest: Digest, *, of: Record | None = None, trusted: bool = True
-    ) -> list[memoryview]:
+    def get_blob(self, digest: Digest, *, of: Record | None = None) -> list[memoryview]:
         """The parts of a blob, as writable as they were when they were put.
 
         Buffers of 64 KiB and more are mapped copy-on-write: there at once, read when touched, and
@@ -225,8 +218,6 @@ class Store:
         of
             The record that names it. It tells where the blob most likely lies, which is quicker to
             find out, once, than where everything does.
-        trusted
-            Whether what names it is: if not, it is asked first whether it fits into memory.
 
         Raises
         ------
@@ -234,11 +225,7 @@ class Store:
             If the store does not hold it.
         FormatError
             If its bytes are damaged.
-        RestoreError
-            If it is not trusted, and says to be larger than what may be made of it.
         """
-        if not trusted:
-            self.require_room(digest)
         if isinstance(of, lines.Unread) and of.near is not None:
             self._index.look_at(Batch(*of.near))
         return self._reader.read(digest)
@@ -253,18 +240,6 @@ class Store:
             If the store does not hold the blob.
         """
         return self._reader.size(digest)
-
-    def require_room(self, digest: Digest) -> None:
-        """Raise unless a blob that somebody else wrote fits into memory, and into `let_claim`.
-
-        Raises
-        ------
-        RestoreError
-            If it does not.
-        BlobNotFoundError, FormatError
-            If the store does not hold its tree, or it is damaged.
-        """
-        self._reader.require_room(digest, self._most_claimed)
 
     @whole
     def has_blob(self, digest: Digest) -> bool:

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 from nbckpt.digests import Digest
 from nbckpt.errors import CaptureError, FormatError, NotFoundError
 from nbckpt.storage.disk import (
+    OTHERS_TOO,
+    OWN,
     NewFile,
     create_beside,
     digest_of_file,
@@ -93,7 +95,34 @@ def write_table(
     """
     kind = _kind(value)
     path = table_path(folder, digest, cipher)
-    with refused(path), create_beside(path) as beside:
+    _write(kind, value, path, cipher, OWN)
+    reason = _difference(kind, value, partial(_source, path, cipher))
+    _release_unused()
+    rows, columns = value.shape  # type: ignore[attr-defined]  # each of the kinds has it
+    with refused(path):
+        file_digest = digest_of_file(path)
+    return TableInfo(path.name, file_digest, rows, columns, not reason, reason)
+
+
+def write_parquet(path: Path, value: object) -> str:
+    """Write a table as a Parquet file for other programs; the part that it changes, if any.
+
+    Raises
+    ------
+    CaptureError
+        If it is no table, or one that Parquet refuses; the message says why.
+    StoreError
+        If the disk refuses.
+    """
+    kind = _kind(value)
+    _write(kind, value, path, None, OTHERS_TOO)
+    reason = _difference(kind, value, partial(_source, path, None))
+    _release_unused()
+    return reason
+
+
+def _write(kind: str, value: object, path: Path, cipher: Cipher | None, mode: int) -> None:
+    with refused(path), create_beside(path, mode=mode) as beside:
         try:
             if cipher is None:
                 _WRITERS[kind](value, beside)
@@ -108,12 +137,6 @@ def write_table(
                 raise beside.refusal from error
             message = f"Parquet cannot hold it: {_first_line(error)}"
             raise CaptureError(message) from error
-    reason = _difference(kind, value, partial(_source, path, cipher))
-    _release_unused()
-    rows, columns = value.shape  # type: ignore[attr-defined]  # each of the kinds has it
-    with refused(path):
-        file_digest = digest_of_file(path)
-    return TableInfo(path.name, file_digest, rows, columns, not reason, reason)
 
 
 def _release_unused() -> None:

@@ -50,7 +50,7 @@ def unlocked(path: Path, mark: Mark, source: str | None = None) -> Cipher | None
             raise SealedError(message)
         return unwrap(envelope, read_key(source), source)
     except FormatError as error:
-        message = f"{path / 'format.json'}: {error}; put a copy of that file back"
+        message = f"{path / MARK}: {error}; put a copy of that file back"
         raise FormatError(message) from error
 
 

@@ -19,7 +19,7 @@ what is vouched for is a digest."""
 class Untrusted(NamedTuple):
     """Amount of a store that its user has neither signed nor vouched for.
 
-    An earlier nbckpt made it, or another user, or this user with a key that is lost.
+    Another user made it, or this user with a key that is lost.
     """
 
     journals: int

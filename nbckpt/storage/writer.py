@@ -18,7 +18,7 @@ from nbckpt.storage import journal, lines
 from nbckpt.storage.batches import Batches
 from nbckpt.storage.claims import SEEN
 from nbckpt.storage.disk import refused
-from nbckpt.storage.folder import FORMAT, mark_format
+from nbckpt.storage.folder import FORMAT, VERSION, require_cipher
 from nbckpt.storage.frames import Batch, Name, Place, Verified
 from nbckpt.storage.index import Index
 from nbckpt.storage.journal import WRITER, Journal
@@ -44,7 +44,7 @@ def batch_record(batch: Batch) -> Record:
 def batch_of(record: Record) -> Batch:
     """The batch to which a record leads."""
     before = bytes.fromhex(record["before"]) if "before" in record else b""
-    own = bytes.fromhex(record.get("sum", ""))
+    own = bytes.fromhex(record["sum"])
     return Batch(record["pack"], record["frame"], own, before, is_trusted(record))
 
 
@@ -149,14 +149,14 @@ class Writer:
         size = sum(map(len, self._bodies)) + self.journal.waiting_bytes
         if not self._has_begun:
             self._has_begun = True
-            first: dict[str, object] = {"kind": WRITER, "format": FORMAT}
+            first: dict[str, object] = {"kind": WRITER, VERSION: FORMAT}
             if found := self.speaks_for():
                 first[SEEN] = found
             self.journal.add([lines.encode(first)])
         with refused(self.journal.path, size):
             self.journal.require_name()
             if not self._is_marked:
-                mark_format(self._folder.parent, self._batches.cipher)
+                require_cipher(self._folder.parent, self._batches.cipher)
                 self._is_marked = True
             batches = self._batches.seal() if durable else []
             self.journal.add([lines.encode(batch_record(batch)) for batch in batches])

@@ -48,8 +48,8 @@ def test_a_strangers_store_rests_until_it_is_trusted(
     expect(sidebar.part("details")).to_contain_text("needs trust")
     sidebar.row("code").click()
     sidebar.part("rewind").click()
-    expect(sidebar.part("notice")).to_contain_text("built")
-    assert notebook.printed("text, 'built' in globals()") == "of somebody False"
+    expect(sidebar.part("notice")).to_contain_text("'code' was made by another user")
+    assert notebook.printed("{'text', 'built'} & globals().keys()") == "set()"
     assert notebook.page.evaluate("window.stolen") is None
     assert list(marks.iterdir()) == []
 

@@ -23,7 +23,6 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from nbckpt.codecs import plain
 from nbckpt.config.settings import Settings
 from nbckpt.config.sources import with_stored
 from nbckpt.errors import NbckptError
@@ -130,11 +129,6 @@ def read_chunk(data: bytes, _folder: Path) -> None:
         Expander(cipher).bytes_of(place, data[4:], bytes(32))
 
 
-def read_stream(data: bytes, _folder: Path) -> None:
-    """A value that nobody vouches for."""
-    plain.load([memoryview(data), memoryview(bytearray(64))])
-
-
 def read_body(data: bytes, _folder: Path) -> None:
     """What a model answered: JSON, or server-sent events, in any encoding."""
     for encoding in ("", "gzip", "deflate", "zstd", "br"):
@@ -169,7 +163,7 @@ def read_journal(data: bytes, folder: Path) -> None:
     """A store whose journal holds these lines, each with a checksum that is right."""
     store = folder / "store"
     (store / "journal").mkdir(parents=True, exist_ok=True)
-    (store / "format.json").write_text('{"format": 4}')
+    (store / "format.json").write_text('{"nbckpt": 1}')
     signer = Signer()
     bodies = [line.partition(b',"n":')[0] for line in data.split(b"\n")][:40]
     lines = [signer.line(b.decode(errors="replace"), n, is_own=False) for n, b in enumerate(bodies)]
@@ -183,8 +177,8 @@ def read_journal(data: bytes, folder: Path) -> None:
 
 
 TARGETS: tuple[Target, ...] = (
-    *(read_line, read_line, read_sealed_line, read_pack, read_tree, read_chunk, read_stream),
-    *(read_body, read_config, read_format, read_vouches, read_journal),
+    *(read_line, read_line, read_sealed_line, read_pack, read_tree, read_chunk, read_body),
+    *(read_config, read_format, read_vouches, read_journal),
 )
 BODIES = (
     b'{"usage": {"prompt_tokens": 3, "completion_tokens": 4}, "choices": []}',
@@ -208,11 +202,7 @@ def seeds(folder: Path) -> dict[str, list[bytes]]:
                 chunks.append(head + os.pread(fd, min(p.length, 4096), p.offset))
         os.close(fd)
     sealed = SealedSigner("0-a", CIPHER, None, ())
-    roots = [chunk[4:] for chunk in chunks if chunk[4:8] == b"NBT2"]
-    store = Store.open(path)
-    blobs = {d for r in store.refresh() for d, _ in blobs_named(r)}
-    streams = [bytes(store.get_blob(digest)[0])[:20_000] for digest in blobs]
-    store.close()
+    roots = [chunk[4:] for chunk in chunks if chunk[4:8] == b"NBTR"]
     config = (path / "config.json").read_bytes()
     envelope = {
         "cipher": "AES-256-GCM",
@@ -227,10 +217,9 @@ def seeds(folder: Path) -> dict[str, list[bytes]]:
         "read_pack": [pack[-6000:] for pack in packs] + [bytes(64) + p[-4096:] for p in packs],
         "read_tree": roots,
         "read_chunk": chunks,
-        "read_stream": streams,
         "read_body": list(BODIES),
         "read_config": [config],
-        "read_format": [b'{"format": 4}', json.dumps({"format": 4, "encryption": envelope}).encode()],
+        "read_format": [b'{"nbckpt": 1}', json.dumps({"nbckpt": 1, "encryption": envelope}).encode()],
         "read_vouches": [bytes(64)],
         "read_journal": journals,
     }  # fmt: skip

@@ -84,14 +84,14 @@ def harmed(store: Path, done: Sequence[Harm]) -> Iterator[None]:
             (store / name).write_bytes(whole)
 
 
-def unseen(before: Found, done: Sequence[Harm], *, knows_ends: bool) -> bool:
+def unseen(before: Found, done: Sequence[Harm]) -> bool:
     """Whether a harm leaves what could be so without any: settings, or the end of a journal."""
     for harm in done:
         room = harm.file.partition("/")[0]
         if room == "config.json" and harm.kind == "delete":
             return True
         is_end = room == "journal" and harm.kind in ("cut", "delete")
-        if is_end and (not knows_ends or Path(harm.file).stem == before.newest):
+        if is_end and Path(harm.file).stem == before.newest:
             return True
     return False
 
@@ -107,17 +107,8 @@ def _put(path: Path, data: bytes | None, before: bytes) -> None:
         path.write_bytes(data)
 
 
-def wrongs(
-    before: Found, after: Found, done: Sequence[Harm], *, knows_ends: bool = True
-) -> list[str]:
-    """What breaks a promise: a wrong value, or a loss that nobody is told of.
-
-    Parameters
-    ----------
-    knows_ends
-        Whether another journal says how long a harmed one was. None says so of the newest one, and
-        none of those of earlier formats: that its end is lost is not to be known.
-    """
+def wrongs(before: Found, after: Found, done: Sequence[Harm]) -> list[str]:
+    """What breaks a promise: a wrong value, or a loss that nobody is told of."""
     wrong = []
     files = {Path(harm.file).name for harm in done}
     lost = [what for what in before.things if isinstance(after.things.get(what), Error | None)]
@@ -129,13 +120,13 @@ def wrongs(
             continue
         if what not in before.things and after.told:  # a prune that is lost takes nothing
             continue
-        if what == ("settings",) and unseen(before, done, knows_ends=knows_ends):
+        if what == ("settings",) and unseen(before, done):
             continue
         wrong.append(f"{what} was {before.things.get(what)}, is {answer}")
     if more := after.records - before.records:
         allowed = after.told and not lost
         wrong += [] if allowed else [f"a record that was not there: {text}" for text in more]
-    if not lost or unseen(before, done, knows_ends=knows_ends):
+    if not lost or unseen(before, done):
         return wrong
     if after.report is None:
         (error,) = after.things.values()

@@ -23,7 +23,6 @@ MANY = 10_000
 QUICK = 40
 REPAIRS = 10
 MOST_MEMORY_KIB = 400 << 10
-DATA = Path(__file__).parent.parent / "data"
 
 
 @pytest.fixture(scope="module")
@@ -83,21 +82,6 @@ def test_two_damages_at_once_are_told_as_well(made: Path, whole: Found) -> None:
     found = {(a, b): tried(made, whole, [a, b]) for a, b in pairs}
 
     assert {pair: told for pair, told in found.items() if told} == {}
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("version", [1, 2, 3])
-def test_stores_of_earlier_formats_are_read_as_safely(tmp_path: Path, version: int) -> None:
-    path = shutil.copytree(DATA / f"format-{version}", tmp_path / ".nbckpt")
-    whole = find_all(path, deep=False)
-    wrong = {}
-
-    for harm in harms(path, version, 500):
-        with harmed(path, [harm]):
-            if told := wrongs(whole, find_all(path, deep=False), [harm], knows_ends=False):
-                wrong[harm] = told
-
-    assert wrong == {}
 
 
 # -- repairs

@@ -266,7 +266,7 @@ def test_a_mark_that_was_made_plain_has_nothing_written_plainly(key: str, tmp_pa
     session.wait()
     session.store.close()
     (tmp_path / "s" / "format.copy.json").unlink(missing_ok=True)
-    (tmp_path / "s" / "format.json").write_text('{"format": 4}')
+    (tmp_path / "s" / "format.json").write_text('{"nbckpt": 1}')
     before = files_of(tmp_path / "s")
 
     with pytest.raises(FormatError, match="does not say that the store is encrypted"):

@@ -25,6 +25,7 @@ from typing import Any
 from nbckpt.fingerprint.values import ValueDigester
 from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
+from tests.codecs.names import names_in
 from tests.fidelity.cases import Case, cases_of
 from tests.fidelity.compare import same
 from tests.notebooks import define
@@ -53,6 +54,8 @@ def keep(case: Case) -> dict[str, Any]:
         checkpoint = session.checkpoint("made")
     manifest = session.timeline.manifest(checkpoint.id)
     _check_kept(case, checkpoint, manifest)
+    paths = {path for v in manifest.values() for path in names_in(store.get_blob(v.blob)).paths}
+    assert not paths, f"its stream names modules of nbckpt: {sorted(paths)}"
     if case.outcome != "refused":
         old = dict(namespace)
         namespace["x"] = None

@@ -9,7 +9,8 @@ from typing import Any
 import nbformat
 import pytest
 
-from nbckpt.jupyter.notebook.looks import outputs_of, page_at
+from nbckpt.jupyter.notebook.looks import page_at
+from nbckpt.session.recorded_outputs import notebook_outputs
 from nbckpt.session.session import Session
 from tests.notebook.cells import Notebook
 
@@ -59,7 +60,7 @@ def test_outputs_are_those_of_a_notebooks_file(shell: Any) -> None:
 def test_outputs_that_are_lost_are_not_told_as_none(session: Session) -> None:
     checkpoint = replace(session.checkpoint("a"), outputs="0" * 64)
 
-    assert outputs_of(session.store, checkpoint, 1) is None
+    assert notebook_outputs(session.store, checkpoint, 1) is None
 
 
 FORGED: list[tuple[object, object]] = [
@@ -74,7 +75,7 @@ def test_forged_outputs_of_no_known_form_are_told_as_lost(session: Session) -> N
     blob = session.store.put_blob([json.dumps([{"display": "no mapping"}]).encode()])
     strange = replace(session.checkpoint("a"), outputs=blob, trusted=False)
 
-    assert outputs_of(session.store, strange, 1) is None
+    assert notebook_outputs(session.store, strange, 1) is None
 
 
 @pytest.mark.parametrize(("written", "shown"), FORGED)
@@ -84,7 +85,7 @@ def test_of_outputs_that_are_not_trusted_text_and_pictures_are_shown(
     blob = session.store.put_blob([json.dumps(written).encode()])
     strange = replace(session.checkpoint("a"), outputs=blob, trusted=False)
 
-    outputs = outputs_of(session.store, strange, 1)
+    outputs = notebook_outputs(session.store, strange, 1)
 
     assert outputs is not None
     hidden = {"text/plain": "(not shown: this store is not trusted)"}
@@ -97,4 +98,4 @@ def test_outputs_that_are_none_are_lost(session: Session, written: bytes) -> Non
     blob = session.store.put_blob([written])
     strange = replace(session.checkpoint("a"), outputs=blob, trusted=False)
 
-    assert outputs_of(session.store, strange, 1) is None
+    assert notebook_outputs(session.store, strange, 1) is None

@@ -113,7 +113,7 @@ def test_what_one_trusts_is_not_counted_because_another_has_written_it_once_more
 
 
 def unsigned(path: Path, *only: Path) -> None:
-    """Make journals what an earlier nbckpt, or anybody, would have written."""
+    """Make journals what anybody could have written."""
     for journal in only or (path / "journal").iterdir():
         lines, signer = [], Signer()
         for n, line in enumerate(journal.read_bytes().splitlines()):

@@ -6,7 +6,6 @@ import errno
 import fcntl
 import gc
 import os
-import shutil
 import threading
 import time
 import weakref
@@ -26,22 +25,20 @@ from nbckpt.storage.store import Store
 from nbckpt.timeline.retention import Retention
 from tests.storage.test_pruning import MB, bytes_of_packs, make, noise, open_again, values_of
 
-DATA = Path(__file__).parent.parent / "data"
-
 
 @pytest.fixture
 def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
     """Have something done by others once a prune has made its plan."""
 
     def do(what: Callable[[], object]) -> None:
-        todo, mark = [what], pruning.mark_format
+        todo, require = [what], pruning.require_cipher
 
-        def marked(path: Path, cipher: Cipher | None = None) -> None:
+        def required(path: Path, cipher: Cipher | None = None) -> None:
             if todo:
                 todo.pop()()
-            mark(path, cipher)
+            require(path, cipher)
 
-        monkeypatch.setattr(pruning, "mark_format", marked)
+        monkeypatch.setattr(pruning, "require_cipher", required)
 
     return do
 
@@ -180,21 +177,6 @@ def test_a_refused_checkpoint_is_not_pruned_and_comes_when_there_is_room(
     np.testing.assert_array_equal(values["big"], noise(MB, 77))
     assert values["own3"] == [3]
     assert session.store.check().ok
-
-
-def test_a_session_of_an_older_nbckpt_is_told_and_nothing_is_pruned(tmp_path: Path) -> None:
-    path = shutil.copytree(DATA / "format-2", tmp_path / "s")
-    (journal,) = (path / "journal").iterdir()
-    fd = os.open(journal, os.O_RDONLY)
-    fcntl.flock(fd, fcntl.LOCK_EX)
-    store = Store.open(path)
-
-    with pytest.raises(StoreError, match=r"a session of an older nbckpt writes to .*restart its"):
-        prune(store, Retention(keep_last=1))
-    os.close(fd)
-    prune(store, Retention(keep_last=1))
-
-    assert store.check().problems == ()
 
 
 def test_where_locks_are_not_known_nothing_is_pruned(

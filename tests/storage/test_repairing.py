@@ -214,7 +214,7 @@ def test_who_writes_keeps_his_damaged_journal(tmp_path: Path) -> None:
     session.store.close()
 
 
-@pytest.mark.parametrize("text", [None, "", "{oops", '{"format": 4, "sum": "0"}', '{"formau": 4}'])
+@pytest.mark.parametrize("text", [None, "", "{oops", '{"nbckpt": 1, "sum": "0"}', '{"nbckpu": 1}'])
 def test_a_lost_mark_is_written_anew(tmp_path: Path, text: str | None) -> None:
     made(tmp_path / "s").close()
     mark = tmp_path / "s" / "format.json"

@@ -99,6 +99,7 @@ def main(folder: Path) -> None:
     run(shell, "%fork plain side\nstray = Built('stray')\n%checkpoint aside")
     run(shell, "%switch main")
     session = current_session.session()
+    session.sql("from variable('frame', 'plain')").fetchall()  # which makes Parquet of it
     session.wait()
     _forge(session)
     shell.run_line_magic("unload_ext", "nbckpt")

@@ -1,7 +1,8 @@
-"""What one's own notebook gets of a store that somebody else made: nothing that is not plain."""
+"""What one's own notebook gets of a store that another user made: nothing that has to be built."""
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import Any
 import pytest
 
 import nbckpt
-from nbckpt.capture.decode import own_values
 from nbckpt.capture.restore import load as load_values
-from nbckpt.errors import FormatError, UncertainError, UntrustedError
+from nbckpt.codecs.loading import Loading, decode
+from nbckpt.errors import UncertainError, UntrustedError
+from nbckpt.fingerprint.random_state import NAMES
 from nbckpt.jupyter.shell import load, unload
-from nbckpt.model import UNTRUSTED, Variable
+from nbckpt.model import UNTRUSTED
+from nbckpt.session.reducers import annotated
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.testing import Provider
@@ -47,89 +50,115 @@ def run(shell: Any, source: str) -> Any:
     return shell.run_cell(source, store_history=True, cell_id=None)
 
 
-def test_a_resume_brings_back_what_is_plain_and_names_the_rest_in_one_line(
-    shell: Any, moves: Callable[[], None], capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    "verb",
+    ["%resume", "%rewind all", "%fork all mine", "%fork all mine x=2", "%switch main",
+     "%nbckpt update all x=2"],
+)  # fmt: skip
+def test_no_move_leads_to_what_another_user_made(
+    shell: Any, moves: Callable[[], None], verb: str
 ) -> None:
-    run(
-        shell, "def f(): return 5\nclass C: pass\nmade = C()\nplain = {'a': [1]}\nboth = plain['a']"
+    run(shell, "import random\nrandom.seed(5)\nx = 1\ny = [x]\nimport os\nos.environ['SET'] = 'a'")
+    run(shell, "%checkpoint all")
+    os.environ.pop("SET")
+    moves()
+    run(shell, "x = 'mine'\nmore = 3")
+    random.seed(77)
+    states, names = random.getstate(), set(shell.user_ns)
+
+    refused = run(shell, verb).error_in_exec
+
+    assert isinstance(refused, UntrustedError)
+    assert str(refused) == (
+        "'all' was made by another user, or came from elsewhere, so nothing of it is built:"
+        " look at it (`nbckpt trust --show`), then `nbckpt trust`"
     )
-    run(shell, "%checkpoint all")
-    moves()
-    capsys.readouterr()
-
-    run(shell, "%resume")
-
-    told = [line for line in capsys.readouterr().out.splitlines() if "not restored" in line]
-    assert len(told) == 1
-    assert "because this store is not trusted: " in told[0]
-    assert "f (function)" in told[0]
-    assert "made (C)" in told[0]
-    assert told[0].endswith("then `%nbckpt trust`")
-    assert shell.user_ns["plain"]["a"] is shell.user_ns["both"]
-    assert not {"f", "C", "made"} & shell.user_ns.keys()
+    assert (shell.user_ns["x"], shell.user_ns["more"]) == ("mine", 3)
+    assert {n for n in set(shell.user_ns) - names if not n.startswith("_")} == set()
+    assert random.getstate() == states
+    assert "SET" not in os.environ
+    session = current_session.session()
+    assert (session.branch, session.position) == ("main", None)
+    assert set(session.timeline.branches) == {"main"}
 
 
-def test_trust_brings_the_rest(shell: Any, moves: Callable[[], None]) -> None:
-    run(shell, "def f(): return 5\nplain = 1")
+def test_trust_brings_all_of_it(shell: Any, moves: Callable[[], None]) -> None:
+    run(shell, "def f(): return 5\nplain = {'a': [1]}\nboth = plain['a']")
     run(shell, "%checkpoint all")
     moves()
     run(shell, "%resume")
 
     run(shell, "%nbckpt trust")
     run(shell, "%resume")
-
-    assert shell.user_ns["f"]() == 5
-
-
-def test_what_came_back_before_it_was_trusted_counts_as_ones_own_afterwards(
-    shell: Any, moves: Callable[[], None]
-) -> None:
-    run(shell, "plain = [1]\nother = 2")
-    run(shell, "%checkpoint all")
-    moves()
-    run(shell, "%resume")
-
-    run(shell, "%nbckpt trust")
     run(shell, "%%checkpoint after\nmine = 3")
-    run(shell, "%%checkpoint later\nplain.append(2)")
 
     session = current_session.session()
     session.wait()
     made = {c.name: c for c in session.timeline.checkpoints.values()}
+    assert shell.user_ns["f"]() == 5
+    assert shell.user_ns["plain"]["a"] is shell.user_ns["both"]
     assert set(made["after"].changed) == {"mine"}
-    assert set(made["later"].changed) == {"plain"}
-    assert all(v.trusted for v in session.timeline.manifest(made["later"].id).values())
+    assert made["after"].parent == made["all"].id
+    assert all(v.trusted for v in session.timeline.manifest(made["after"].id).values())
     assert not session.store.untrusted()
 
 
-def test_a_rewind_takes_away_what_it_cannot_bring_back(
-    shell: Any, moves: Callable[[], None]
+def test_values_are_named_and_not_built(shell: Any, moves: Callable[[], None]) -> None:
+    run(shell, "text = 'theirs'")
+    run(shell, "%checkpoint all")
+    moves()
+
+    look = nbckpt.get("all")
+
+    with pytest.raises(UntrustedError) as refused:
+        look.values["text"]
+    assert str(refused.value) == (
+        f"'text' at checkpoint {look.id[:8]!r} was made by another user, or came from elsewhere,"
+        " so it is not built: look at it (`nbckpt trust --show`), then `nbckpt trust`"
+    )
+    shown = look.variables["text"]
+    assert (shown.type_name, shown.preview) == ("str", "'theirs'")
+
+
+def test_a_difference_is_told_by_the_records(shell: Any, moves: Callable[[], None]) -> None:
+    run(shell, "same = 'a'\nn = 1\nitems = [1, 2]")
+    run(shell, "%checkpoint old")
+    run(shell, "n = 2\nitems = [1, 2, 3]\nadded = 5")
+    run(shell, "%checkpoint new")
+    moves()
+
+    found = nbckpt.diff("old", "new")
+
+    told = {v.name: v for v in found.variables}
+    assert {name: one.status for name, one in told.items()} == {
+        "added": "added", "items": "changed", "n": "changed",
+    }  # fmt: skip
+    detail = told["items"].detail
+    assert detail is not None
+    assert [tuple(row) for row in detail.rows] == [
+        ("shape", "2", "3"), ("preview", "[1, 2]", "[1, 2, 3]")
+    ]  # fmt: skip
+    assert detail.summary == (
+        "another value; 'old' was made by another user, or came from elsewhere,"
+        " so types, shapes and previews are all that is compared"
+    )
+    assert "[1, 2, 3]" in found.text()
+
+
+def test_the_data_of_a_question_is_not_built(
+    shell: Any, moves: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run(shell, "def f(): return 5\nplain = 1")
-    run(shell, "%checkpoint all")
+    monkeypatch.setenv("NBCKPT_APPROVALS", "fail")  # so that nobody waits
+    unload(shell)
+    load(shell)
+    run(shell, "import nbckpt\nnbckpt.approve('delete?', data=[1, 2])")
     moves()
-    run(shell, "def f(): return 'mine'\nplain = 2\nmore = 3")
 
-    run(shell, "%rewind all")
-    there = dict(shell.user_ns)
-    run(shell, "%rewind -")
+    (asked,) = nbckpt.approvals()
 
-    assert there["plain"] == 1
-    assert not {"f", "more"} & there.keys()
-    assert shell.user_ns["f"]() == "mine"
-
-
-def test_random_generators_stay_as_they_are(shell: Any, moves: Callable[[], None]) -> None:
-    run(shell, "import random\nrandom.seed(5)\nx = 1")
-    run(shell, "%checkpoint all")
-    moves()
-    random.seed(77)
-    before = random.getstate()
-
-    run(shell, "%resume")
-
-    assert shell.user_ns["x"] == 1
-    assert random.getstate() == before
+    assert (asked.question, asked.preview) == ("delete?", "1\n2")
+    with pytest.raises(UntrustedError, match=r"the data of 'delete\?' was made.*nbckpt trust"):
+        asked.data
 
 
 def test_a_cell_runs_though_somebody_else_ran_it(
@@ -146,7 +175,7 @@ def test_a_cell_runs_though_somebody_else_ran_it(
     run(shell, cell)
 
     told = capsys.readouterr().out
-    assert "what is kept was made by somebody else" in told
+    assert "what is kept was made by another user, or came from elsewhere" in told
     assert noted(tmp_path) == ["1", "1"]  # the second time it is one's own, and restored
 
 
@@ -255,9 +284,10 @@ def test_an_annotation_of_somebody_elses_joins_nothing(
     before = noted(tmp_path)
     moves()
     run(shell, SETUP + "from typing import Annotated")
+    line = [nbckpt.get("made")._checkpoint]
 
     with pytest.raises(UntrustedError, match=r"found.*nbckpt trust"):
-        nbckpt.update("made", {"found": [2]})
+        annotated("found", shell.user_ns, line)
 
     assert noted(tmp_path) == before
 
@@ -276,33 +306,22 @@ def test_recorded_cells_are_not_run_again(
     assert noted(tmp_path) == ["b ran"]
 
 
-def test_ones_own_work_on_top_of_it_is_ones_own(shell: Any, moves: Callable[[], None]) -> None:
+def test_ones_own_work_beside_it_comes_back(shell: Any, moves: Callable[[], None]) -> None:
     run(shell, "def theirs(): return 1\nplain = [1]")
     run(shell, "%checkpoint all")
     moves()
-    run(shell, "%resume")
-    run(shell, "%%checkpoint own\ndef mine(): return 2\nmore = [plain, 2]")
-    run(shell, "%rewind all")
+    run(shell, "%%checkpoint own\ndef mine(): return 2\nplain = [1]\nmore = [plain, 2]")
+    run(shell, "%%checkpoint later\nmore.append(3)")
 
-    run(shell, "%rewind -")
+    run(shell, "%rewind own")
 
     assert shell.user_ns["mine"]() == 2
+    assert shell.user_ns["more"] == [[1], 2]
     assert shell.user_ns["more"][0] is shell.user_ns["plain"]
     assert "theirs" not in shell.user_ns
 
 
 # -- what records may claim -----------------------------------------------------------------------
-
-
-def test_bytes_of_somebody_elses_give_no_value_to_other_names() -> None:
-    strange = Variable("x", "d", "d", "int", 1, group=("x", "mate", "own"), trusted=False)
-    manifest = {"x": strange, "mate": strange._replace(name="mate")}
-    manifest["own"] = Variable("own", "another", "another", "int", 1)
-    found = {"x": 1, "mate": 2, "own": 3, "__builtins__": 4}
-
-    assert own_values(found, strange, manifest) == {"x": 1, "mate": 2}
-    with pytest.raises(FormatError, match="'x'"):
-        own_values({"own": 3}, strange, manifest)
 
 
 ASKED = {
@@ -339,6 +358,32 @@ def test_a_record_that_names_ones_own_bytes_takes_nothing_from_them(session: Ses
 
     loaded = load_values(manifest, store=session.store, namespace={}, live={}, manifest=manifest)
 
-    assert loaded.values["own"] == [1, 2]
-    assert "alias" not in loaded.values
-    assert [refusal.variable for refusal in loaded.failed] == ["alias"]
+    assert loaded.values == {"own": [1, 2]}
+    assert [refusal.variable for refusal in loaded.untrusted] == ["alias"]
+    assert not loaded.failed
+
+
+def test_a_value_of_ones_own_that_needs_another_users_class_does_not_come_back(
+    session: Session,
+) -> None:
+    exec("class Shape: pass\nshape, own = Shape(), [1]", session.namespace)
+    session.namespace["__name__"] = "__main__"
+    manifest = dict(session.timeline.manifest(session.checkpoint("a").id))
+    assert manifest["shape"].needs == ("Shape",)
+    manifest["Shape"] = manifest["Shape"]._replace(trusted=False)
+
+    loaded = load_values(manifest, store=session.store, namespace={}, live={}, manifest=manifest)
+
+    assert set(loaded.values) - NAMES == {"own"}
+    assert [refusal.variable for refusal in loaded.untrusted] == ["Shape"]
+    (failed,) = loaded.failed
+    assert failed.variable == "shape"
+    assert "'Shape' was made by another user" in failed.reason
+
+
+def test_the_decoder_itself_builds_nothing_that_is_not_trusted(session: Session) -> None:
+    session.namespace["own"] = [1, 2]
+    own = session.timeline.manifest(session.checkpoint("a").id)["own"]
+
+    with pytest.raises(UntrustedError, match="nbckpt trust"):
+        decode(session.store.get_blob(own.blob), Loading({}, str), trusted=False)

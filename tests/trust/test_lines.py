@@ -162,7 +162,10 @@ def test_the_sidebar_is_told_in_lines_too(
     monkeypatch.setenv("NBCKPT_STORE", str(strange[0]))
     load(shell)
     answer = Views(attached(shell).cells).panel.answer
-    told = [answer("strangers", {}), answer("rewind", {"ref": strange[1]})]
+    strangers, refused = answer("strangers", {}), answer("rewind", {"ref": strange[1]})
 
-    for one in told:
-        require_lines(str(one["result"]["text"]), one)
+    require_lines(str(strangers["result"]["text"]), strangers)
+    require_lines(refused["error"], refused)
+    assert answer("trust", {"seen": strangers["result"]["seen"]})["ok"]
+    moved = answer("rewind", {"ref": strange[1]})
+    require_lines(str(moved["result"]["text"]), moved)

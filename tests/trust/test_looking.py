@@ -9,22 +9,11 @@ import pytest
 
 from nbckpt.cli import main
 from nbckpt.config.sources import settings_from, with_stored
-from nbckpt.jupyter.notebook import looks
-from nbckpt.model import Variable, checkpoint_record
+from nbckpt.model import checkpoint_record
 from nbckpt.reports.timeline_rows import outputs_of
-from nbckpt.session.maintenance.trust_reasons import LOOKED_INTO_BYTES, why_locked
+from nbckpt.session.recorded_outputs import notebook_outputs
 from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
-
-
-def test_a_value_that_is_larger_than_its_record_says_is_not_looked_into(tmp_path: Path) -> None:
-    store = Store.open(tmp_path / "s")
-    blob = store.put_blob([bytes(LOOKED_INTO_BYTES + 1)])
-
-    told = why_locked(store, Variable("x", blob, blob, "str", 10, group=("x",), trusted=False))
-
-    assert told == "is large, and was not looked into"
-    store.close()
 
 
 def test_the_name_of_a_setting_steers_no_terminal() -> None:
@@ -52,7 +41,7 @@ def test_outputs_that_are_none_are_told_as_damaged(
 
     (told,) = outputs_of(store, other)
     assert "damaged" in str(told)
-    assert looks.outputs_of(store, other, 1) is None
+    assert notebook_outputs(store, other, 1) is None
     store.close()
     where = ["--store", str(tmp_path / "s")]
     assert main(["show", "forged", *where]) == 3

@@ -77,7 +77,7 @@ def test_a_refused_trust_is_told_and_can_be_asked_for_again(timeline: Timeline) 
 
 def test_details_say_which_variables_need_trust(timeline: Timeline) -> None:
     details = histories.details(rows(trusted=False)[0])
-    details["variables"][0]["locked"] = "holds a KMeans, which is code"
+    details["variables"][0]["trusted"] = False
     begin(timeline, details=details)
 
     timeline.row("s1").click()
@@ -85,7 +85,7 @@ def test_details_say_which_variables_need_trust(timeline: Timeline) -> None:
     line = timeline.part("line").filter(has_text="model")
     expect(line.locator(".nbckpt-is-untrusted")).to_have_text("needs trust")
     expect(line.locator(".nbckpt-is-untrusted")).to_have_attribute(
-        "title", "holds a KMeans, which is code"
+        "title", "Made by another user, or elsewhere: it comes back when it is trusted"
     )
     expect(timeline.part("line").filter(has_text="scores")).not_to_contain_text("needs trust")
 

@@ -33,13 +33,6 @@ test('an offer says nothing of what is nothing', () => {
   );
 });
 
-test('an offer says how many variables need trust', () => {
-  assert.equal(
-    offered(asOffer({ ...TRAIN, locked: 3 }), NOW, ENGLISH),
-    "Resume from 'train' (3 h ago, 12 variables, 1.4 GB, 3 need trust, saves 2 h 10 min and $4.20)"
-  );
-});
-
 test('what was made a moment ago or long ago is told as such', () => {
   const at = (created_at: number): string =>
     offered(asOffer({ ...TRAIN, checkpoint: { ...TRAIN.checkpoint, created_at } }), NOW, ENGLISH);

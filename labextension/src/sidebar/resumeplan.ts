@@ -23,8 +23,6 @@ export interface IOffer {
   checkpoint: { id: string; name: string; created_at: number } | null;
   /** How many come back. */
   variables: number;
-  /** How many do not, because who made them is not trusted. */
-  locked: number;
   size_bytes: number | null;
   /** How long the cells had run that need not run again, and what their model calls cost. */
   saves_s: number | null;
@@ -49,7 +47,6 @@ const offer = {
     shaped<NonNullable<IOffer['checkpoint']>>({ id: text, name: text, created_at: number })
   ),
   variables: or(number, 0),
-  locked: or(number, 0),
   size_bytes: optional(number),
   saves_s: optional(number),
   saves_usd: optional(number),
@@ -80,9 +77,6 @@ export function offered(plan: IOffer, now: number, words: IWords): string {
   ];
   if (plan.size_bytes !== null) {
     facts.push(bytes(plan.size_bytes));
-  }
-  if (plan.locked > 0) {
-    facts.push(words._n('%1 needs trust', '%1 need trust', plan.locked));
   }
   const saved = saves(plan, words);
   if (saved !== '') {

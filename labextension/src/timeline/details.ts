@@ -88,9 +88,8 @@ function row(variable: IVariable, words: IWords): HTMLElement {
   const recipe = make('span', 'label', { title: words.__('Made again by its own statement') }, [
     words.__('recipe')
   ]);
-  const locked = make('span', 'label is-untrusted', { title: variable.locked ?? '' }, [
-    words.__('needs trust')
-  ]);
+  const where = words.__('Made by another user, or elsewhere: it comes back when it is trusted');
+  const untrusted = make('span', 'label is-untrusted', { title: where }, [words.__('needs trust')]);
   return make('div', `line is-${variable.changed ? 'changed' : 'same'}`, { role: 'row' }, [
     make('span', 'sign', { role: 'cell', title: variable.changed ? words.__('changed') : '' }, [
       variable.changed ? '●' : '',
@@ -100,7 +99,7 @@ function row(variable: IVariable, words: IWords): HTMLElement {
     make('span', 'kind', { role: 'cell', title: kind }, [
       kind,
       variable.recipe ? recipe : null,
-      variable.locked === null ? null : locked
+      variable.trusted ? null : untrusted
     ]),
     make('span', 'amount', { role: 'cell' }, [
       variable.size_bytes === null ? '' : bytes(variable.size_bytes)

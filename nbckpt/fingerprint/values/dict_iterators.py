@@ -27,10 +27,19 @@ def skip(iterator: Iterator[Any], count: int) -> None:
     deque(islice(iterator, count), maxlen=0)
 
 
-def dict_iterator(way: Way, mapping: dict[Any, Any] | None, n_done: int) -> Iterator[Any]:
-    """An iterator of a dict that has given so much of it; of None, one that has ended."""
-    view = getattr(way.base, way.what)(way.base() if mapping is None else mapping)
-    iterator: Iterator[Any] = reversed(view) if way.is_reversed else iter(view)
+def dict_iterator(
+    way: tuple[type[dict[Any, Any]], str, bool], mapping: dict[Any, Any] | None, n_done: int
+) -> Iterator[Any]:
+    """An iterator of a dict that has given so much of it; of None, one that has ended.
+
+    Parameters
+    ----------
+    way
+        Members of a `Way`.
+    """
+    base, what, is_reversed = way
+    view = getattr(base, what)(base() if mapping is None else mapping)
+    iterator: Iterator[Any] = reversed(view) if is_reversed else iter(view)
     skip(iterator, n_done)
     if mapping is None:
         next(iterator, None)
@@ -70,7 +79,7 @@ def reduction_of_iterator(iterator: Any) -> tuple[object, tuple[object, ...]]:
         if len(ways) > 1:
             message = "the keys of its dict are its values, so it may go over both"
             raise TypeError(message)
-    return dict_iterator, (ways[0], mapping, n_done)
+    return dict_iterator, (tuple(ways[0]), mapping, n_done)
 
 
 def _is_rest(rest: list[Any], found: Iterator[Any]) -> bool:

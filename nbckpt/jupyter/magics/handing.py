@@ -24,8 +24,8 @@ def trust(session: Session, line: str) -> None:
 
 
 def export(session: Session, line: str) -> None:
-    """Make a store of one checkpoint."""
-    from nbckpt.session.maintenance.export import export as exported
+    """Make a store of one checkpoint, or files in open formats."""
+    from nbckpt.session.maintenance.exports import export as exported
 
     usage = "%nbckpt export REF OUT [--portable]"
     words, given = lines.parted(line, usage, 2, 2, ("--portable",))

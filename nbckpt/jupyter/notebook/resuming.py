@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbckpt.capture.observation.process_state import ProcessState, unsettable
-from nbckpt.errors import BranchNotFoundError
+from nbckpt.capture.untrusted import require_trusted
+from nbckpt.errors import NOT_YOURS, BranchNotFoundError
 from nbckpt.jupyter.notebook.documents import Written, known_as
 from nbckpt.jupyter.notebook.happened import restored_in
 from nbckpt.jupyter.notebook.marks import stopped_text
@@ -19,7 +20,6 @@ from nbckpt.model import AUTOMATIC, Checkpoint, Manifest, Refusal
 from nbckpt.reports import user_names
 from nbckpt.reports.timeline_rows import row_of
 from nbckpt.session.costs import ledger_of
-from nbckpt.session.maintenance.trust_reasons import why_locked
 from nbckpt.timeline.references import unknown_branch
 
 if TYPE_CHECKING:
@@ -104,11 +104,14 @@ def resume_plan(
     ------
     BranchNotFoundError
         If there is no such branch.
+    UntrustedError
+        If the user neither made nor trusts what a resume would bring back.
     """
     target, unfinished = target_of(session, branch)
     if target is None:
         new = Fate("runs", "it never ran")
         return {**_NOTHING, "cells": [_fate_as_json(cell, _idle(cell) or new) for cell in cells]}
+    require_trusted(target)
     with session.timeline.lock:
         line = session.timeline.ancestry(target.id)[::-1]
         manifest = session.timeline.manifest(target.id)
@@ -123,7 +126,7 @@ def resume_plan(
 
 
 _NOTHING: Mapping[str, Any] = {
-    "checkpoint": None, "variables": 0, "locked": 0, "size_bytes": 0, "age_s": None,
+    "checkpoint": None, "variables": 0, "size_bytes": 0, "age_s": None,
     "saves_s": None, "saves_usd": None, "refused": [], "omitted": [],
 }  # fmt: skip
 
@@ -162,14 +165,12 @@ def _offer(
     if unfinished is not None and unfinished.goes_on:
         spared.append(unfinished.checkpoint)
     paid = [usd for c in spared if (usd := ledger.of(c.id).paid_usd) is not None]
-    locked = _locked(session, manifest)
-    names = [name for name in user_names(manifest) if name not in locked]
+    names = [name for name in user_names(manifest) if manifest[name].trusted]
     kept = {manifest[n].blob: manifest[n].size_bytes for n in names}
-    refused = [*target.refused, *locked.values()]
+    refused = (*target.refused, *_untrusted(manifest))
     return {
         "checkpoint": row_of(target, heads, ledger.of(target.id)),
         "variables": len(names),
-        "locked": len(locked),
         "size_bytes": sum(kept.values()),
         "age_s": max(0.0, now - target.created_at),
         "saves_s": sum(c.duration_s for c in spared),
@@ -179,15 +180,10 @@ def _offer(
     }
 
 
-def _locked(session: Session, manifest: Manifest) -> dict[str, Refusal]:
-    """The variables that come back only if who made them is trusted, each with its reason."""
-    strange = [manifest[n] for n in user_names(manifest) if not manifest[n].trusted]
-    why = {v.name: why_locked(session.store, v) for v in strange}
-    return {
-        v.name: Refusal(v.name, v.name, v.type_name, f"needs trust: {reason}")
-        for v in strange
-        if (reason := why[v.name])
-    }
+def _untrusted(manifest: Manifest) -> list[Refusal]:
+    """The variables that come back only if they are trusted."""
+    found = [manifest[n] for n in user_names(manifest) if not manifest[n].trusted]
+    return [Refusal(v.name, v.name, v.type_name, NOT_YOURS) for v in found]
 
 
 class _Fates:

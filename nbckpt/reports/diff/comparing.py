@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from nbckpt.errors import NbckptError
+from nbckpt.errors import NOT_YOURS, NbckptError
 from nbckpt.fingerprint import random_state
 from nbckpt.model import Variable
 from nbckpt.reports.diff.details import Detail, Limits, Row
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _IN_BUFFERS = ("numpy.", "pandas.", "polars.", "pyarrow.", "torch.", "scipy.")
 """Values of these are mapped where they lie, not loaded."""
+NOT_BUILT = f"{NOT_YOURS}, so types, shapes and previews are all that is compared"
 
 
 def compare(
@@ -122,12 +123,29 @@ class _Lookup:
             side = self._sides[0 if one is None else 1]
             reason = side.reasons.get(name)
             return Detail("unreadable", f"not kept at {side.name!r}: {reason}") if reason else None
+        if not (one.trusted and other.trusted):
+            return self._recorded(one, other)
         try:
             why = self._not_loaded(name) or self._too_much(one) or self._too_much(other)
             return Detail("unreadable", why) if why else self._compared(name)
         except Exception as error:  # what a value's own code may raise while it is built or read
             said = str(error) if isinstance(error, NbckptError) else _told_error(error)
             return Detail("unreadable", cut(said, 3 * self._limits.characters))
+
+    def _recorded(self, one: Variable, other: Variable) -> Detail:
+        """Differences that the records of two variables show, where one may not be built."""
+        pairs = {
+            "type": (one.type_name, other.type_name),
+            "shape": (one.shape or "", other.shape or ""),
+            "preview": (one.preview, other.preview),
+        }
+        rows = (
+            Row(what, *(cut(text, self._limits.characters) for text in texts))
+            for what, texts in pairs.items()
+            if texts[0] != texts[1]
+        )
+        strange = self._sides[0 if not one.trusted else 1]
+        return Detail("unreadable", f"another value; {strange.name!r} {NOT_BUILT}", tuple(rows))
 
     def _not_loaded(self, name: str) -> str:
         """Why a value is not built again; empty if it is."""

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nbckpt.capture.untrusted import require_trusted
 from nbckpt.digests import Digest
-from nbckpt.errors import FormatError, NbckptError, StoreError, UntrustedError, UsageError
+from nbckpt.errors import FormatError, NbckptError, StoreError, UsageError
 from nbckpt.fingerprint.random_state import NAMES as RANDOM
 from nbckpt.model import Checkpoint, Record, Variable, checkpoint_record
 from nbckpt.runtime.interrupts import result_of
@@ -23,21 +24,17 @@ if TYPE_CHECKING:
 _TABLES = ("DataFrame", "Table")
 
 
-def export(
+def export_store(
     session: Session,
     ref: str,
     out: Path,
     *,
-    portable: bool = False,
     encryption: str | None = None,
 ) -> Exported:
     """A new store at `out` with the checkpoint `ref`, its outputs and the calls of its step.
 
     Parameters
     ----------
-    portable
-        Only variables that can be restored without trust, so that the receiver need not trust
-        the store; the others are named.
     encryption
         Where the key is that the new store is encrypted with, as in the setting `encryption`, or
         ``off``; by default as the setting says.
@@ -49,27 +46,17 @@ def export(
     UsageError
         If it failed, or is of a loop that did not finish.
     UntrustedError
-        If somebody else made it: under this user's name it would be trusted.
+        If the user neither made nor trusts it: under this user's name it would be trusted.
     StoreError
         If `out` is taken, or the disk refuses: nothing is at `out` then.
     NotFoundError, FormatError
         If bytes of it are missing or damaged.
     """
-    from nbckpt.storage.beside import new_store, refuse_taken
+    from nbckpt.storage.beside import new_store
 
     out = Path(out).absolute()
-    refuse_taken(out)
-    checkpoint = session.get(ref)
-    if not checkpoint.trusted:
-        message = (
-            f"{checkpoint.name!r} was not made by you, and would look as if it were: look at it,"
-            f" then `nbckpt trust {session.store.path}`, then export it"
-        )
-        raise UntrustedError(message)
-    if checkpoint.state != "done":
-        message = f"{checkpoint.name!r} did not end well: export one that did, or its parent"
-        raise UsageError(message)
-    chosen = Portion(session, checkpoint, portable=portable)
+    checkpoint = checkpoint_to_export(session, ref, out)
+    chosen = Portion(session, checkpoint)
     with new_store(out, encryption) as store:
         is_encrypted = store.cipher is not None
         writer = _Writing(session.store, store)
@@ -95,9 +82,29 @@ def export(
         tables=tables,
         left_records=chosen.left_records,
         size_bytes=writer.size_bytes,
-        portable=portable,
         encrypted=is_encrypted,
     )
+
+
+def checkpoint_to_export(session: Session, ref: str, out: Path) -> Checkpoint:
+    """The checkpoint `ref`, if it can be exported to `out`.
+
+    Raises
+    ------
+    CheckpointNotFoundError, UsageError, UntrustedError
+        If it is not there, did not end well, or is not the user's and not trusted.
+    StoreError
+        If `out` is taken.
+    """
+    from nbckpt.storage.beside import refuse_taken
+
+    refuse_taken(out)
+    checkpoint = session.get(ref)
+    require_trusted(checkpoint)
+    if checkpoint.state != "done":
+        message = f"{checkpoint.name!r} did not end well: export one that did, or its parent"
+        raise UsageError(message)
+    return checkpoint
 
 
 class _Writing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,6 @@ class Exported:
     tables: tuple[str, ...]
     left_records: int
     size_bytes: int
-    portable: bool
     encrypted: bool
 
     def text(self, path: str = "") -> str:
@@ -48,22 +48,13 @@ class Exported:
         parts += [f"{count_text(len(self.tables), 'table')} as Parquet"] * bool(self.tables)
         head = f"{self.checkpoint.name!r} is in {where}: {', '.join(parts)}, "
         lines = [head + bytes_text(self.size_bytes)]
-        lines += [
-            f"  left out: {', '.join(names)}: {why}" for why, names in self._reasons().items()
-        ]
+        lines += [f"  left out: {told}" for told in _reasons(self.left)]
         if self.left_records:
             lines.append(f"  left out: {count_text(self.left_records, 'call')} of its step")
-        how = "without trusting it" if self.portable else f"after `nbckpt trust {where}`"
+        others = f"others restore it after `nbckpt trust {where}`"
         needs = ", with the key that it is encrypted with" if self.encrypted else ""
-        lines.append(f"next: `nbckpt log --store {where}`; others restore it {how}{needs}")
+        lines.append(f"next: `nbckpt log --store {where}`; {others}{needs}")
         return lines_of(lines)
-
-    def _reasons(self) -> dict[str, list[str]]:
-        """Reason → what is left out for it, with types."""
-        found: dict[str, list[str]] = {}
-        for name, _, kind, reason in self.left:
-            found.setdefault(reason, []).append(f"{name} ({kind})")
-        return found
 
     def as_record(self) -> dict[str, Any]:
         """The same for programs."""
@@ -71,7 +62,6 @@ class Exported:
             "path": str(self.path),
             "id": self.checkpoint.id,
             "name": self.checkpoint.name,
-            "portable": self.portable,
             "variables": list(self.variables),
             "left_out": [refusal._asdict() for refusal in self.left],
             "recordings": self.recordings,
@@ -81,3 +71,52 @@ class Exported:
             "size_bytes": self.size_bytes,
             "encrypted": self.encrypted,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedFiles:
+    """Result of an export in open formats.
+
+    Attributes
+    ----------
+    files
+        Name of each variable that has a file → its path in the folder.
+    left
+        Variables that have none, each with its reason.
+    cells
+        Number of cells in the notebook.
+    """
+
+    path: Path
+    checkpoint: Checkpoint
+    files: Mapping[str, str]
+    left: tuple[Refusal, ...]
+    cells: int
+
+    def text(self, path: str = "") -> str:
+        """The lines for people; `path` is how they would type where it is."""
+        where = path or str(self.path)
+        files, cells = count_text(len(self.files), "variable"), count_text(self.cells, "cell")
+        lines = [f"{self.checkpoint.name!r} is in {where}, in open formats: {files}, {cells}"]
+        lines += [f"  no file: {told}" for told in _reasons(self.left)]
+        lines.append(f"next: {where}/index.json says which file holds which variable")
+        return lines_of(lines)
+
+    def as_record(self) -> dict[str, Any]:
+        """The same for programs."""
+        return {
+            "path": str(self.path),
+            "id": self.checkpoint.id,
+            "name": self.checkpoint.name,
+            "files": dict(self.files),
+            "left_out": [refusal._asdict() for refusal in self.left],
+            "cells": self.cells,
+        }
+
+
+def _reasons(left: Iterable[Refusal]) -> list[str]:
+    """What is left out, with types, and the reason: a text for each reason."""
+    found: dict[str, list[str]] = {}
+    for name, _, kind, reason in left:
+        found.setdefault(reason, []).append(f"{name} ({kind})")
+    return [f"{', '.join(names)}: {reason}" for reason, names in found.items()]

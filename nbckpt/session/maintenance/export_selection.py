@@ -6,18 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbckpt.digests import Digest
-from nbckpt.errors import FormatError
+from nbckpt.errors import NOT_YOURS
 from nbckpt.fingerprint.random_state import NAMES as RANDOM
 from nbckpt.model import Checkpoint, Record, Refusal, Variable, is_trusted
 from nbckpt.session.branch_position import MAIN
 from nbckpt.session.costs import ledger_of, replays_in
-from nbckpt.session.maintenance.trust_reasons import CODE, why_not_plain
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
-
-MODULE = "is imported, which runs its code: whoever needs it imports it"
-FOREIGN = "is not trusted: somebody else wrote it"
 
 
 class Portion:
@@ -33,20 +29,17 @@ class Portion:
         Number of calls of its step that are left out.
     """
 
-    def __init__(self, session: Session, checkpoint: Checkpoint, *, portable: bool) -> None:
+    def __init__(self, session: Session, checkpoint: Checkpoint) -> None:
         self._session = session
         self._checkpoint = checkpoint
-        self._portable = portable
-        self._reasons: dict[Digest, str | None] = {}
         self.left_records = 0
-        self.kept: dict[str, Variable] = {}
-        self.left: list[Refusal] = []
-        for name, variable in session.timeline.manifest(checkpoint.id).items():
-            if (reason := self._reason(variable)) is None:
-                self.kept[name] = variable
-            elif name not in RANDOM:
-                reason = MODULE if variable.type_name == "module" else reason
-                self.left.append(Refusal(name, name, variable.type_name, reason))
+        manifest = session.timeline.manifest(checkpoint.id)
+        self.kept = {n: v for n, v in manifest.items() if v.trusted}
+        self.left = [
+            Refusal(n, n, v.type_name, NOT_YOURS)
+            for n, v in manifest.items()
+            if not v.trusted and n not in RANDOM
+        ]
         self._leave_torn_groups()
         self.left.sort()
 
@@ -63,9 +56,9 @@ class Portion:
         ledger, own = ledger_of(store, timeline), self._checkpoint.id
         calls = [*ledger.calls_of(own), *replays_in(store, ledger, own)]
         known = {record["id"]: record for record in calls}  # what was replayed may be its own
-        found = [*known.values(), *(r for r in ledger.steps_of(own) if self._can_go(r))]
+        found = [*known.values(), *ledger.steps_of(own)]
         trusted = [record for record in found if is_trusted(record)]
-        self.left_records += len(found) - len(trusted)
+        self.left_records = len(found) - len(trusted)
         return trusted
 
     def checkpoint(self) -> Checkpoint:
@@ -87,8 +80,7 @@ class Portion:
             inherited={},
             removed=(),
             joined=(*before, *old.joined),
-            refused=(*old.refused, *(_told_later(r) for r in self.left if r.reason != MODULE)),
-            omitted=(*old.omitted, *(r.variable for r in self.left if r.reason == MODULE)),
+            refused=(*old.refused, *map(_told_later, self.left)),
             # A run that found it by its key would lack what was left out.
             key=None if gone else old.key,
             bound=tuple(name for name in old.bound if name not in gone),
@@ -106,32 +98,6 @@ class Portion:
 
     def _missing(self, variable: Variable) -> str | None:
         return next((n for n in variable.needs if n not in self.kept), None)
-
-    def _can_go(self, record: Record) -> bool:
-        digest = record.get("blob")
-        if not self._portable or not isinstance(digest, str):
-            return True
-        try:
-            can = self._reason_of(digest) is None
-        except FormatError:  # no variables, so nobody restores it without trust
-            can = False
-        self.left_records += not can
-        return can
-
-    def _reason(self, variable: Variable) -> str | None:
-        """Why a variable does not go out; None if it does."""
-        if not variable.trusted:
-            return FOREIGN
-        if not self._portable:
-            return None
-        return CODE if variable.recipe else self._reason_of(variable.blob)
-
-    def _reason_of(self, digest: Digest) -> str | None:
-        """Why a value cannot be restored without trust; None if it can."""
-        if digest not in self._reasons:
-            why = why_not_plain(self._session.store, digest)
-            self._reasons[digest] = why and f"needs trust: {why}"
-        return self._reasons[digest]
 
 
 def _told_later(refusal: Refusal) -> Refusal:

@@ -1,11 +1,12 @@
 """Trust as it is asked for: what of a store is somebody else's, who that is, and taking it over.
 
-The same for the command, the magic, the function and the panel. Nothing is built or run to tell:
-types and names stand in the records, and values are only looked through.
+The same for the command, the magic, the function and the panel. Nothing is built or run to
+tell: types and names stand in the records.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from nbckpt.config.config_file import doubted_in
 from nbckpt.config.sources import settings_of
 from nbckpt.model import Checkpoint, Record, Variable, is_trusted
-from nbckpt.session.maintenance.trust_reasons import why_locked
 from nbckpt.session.maintenance.untrusted_report import Strange, few
 from nbckpt.session.summaries import user_names
 from nbckpt.text.escape import on_a_line
@@ -26,14 +26,12 @@ if TYPE_CHECKING:
     from nbckpt.timeline.timeline import Timeline
 
 NAME = ".nbckpt"
-MOST_BLOBS = 2000
-"""Values that are looked into, the newest ones: a second's worth."""
 MEANING = (
     "Trusting it lets what is kept in it run as your own code, when a value is restored, a cell is"
-    " run again or a recipe is repeated. Without it tables, arrays, text and plain containers of"
-    " them come back, and nothing else."
+    " run again or a recipe is repeated. Without it nothing of it is built: you see names, types,"
+    " shapes, previews and recorded outputs, and can query its Parquet files."
 )
-_DEFINITIONS = {"function": "function", "type": "class"}
+_DEFINITIONS = {"function": "functions", "type": "classes"}
 _RUNS = ("step", "items", "recording", "approval")
 """Kinds of records, beside checkpoints, that stand for something which need not be done again."""
 
@@ -49,10 +47,7 @@ def strange(store: Store, timeline: Timeline) -> Strange:
     told = amount(store, timeline)
     if not told.checkpoints:
         return told
-    kinds = _Kinds(store)
-    for checkpoint in reversed(_made(timeline)):  # what is looked into is the newest
-        kinds.take(checkpoint)
-    return replace(told, **kinds.told())
+    return replace(told, **_kinds(reversed(_made(timeline))))
 
 
 def amount(store: Store, timeline: Timeline) -> Strange:
@@ -147,38 +142,21 @@ def trusted_text(told: Strange) -> str:
     return on_a_line(f"trusted: {what}{by} in {path}; what is added there later is not")
 
 
-class _Kinds:
-    """The variables of some checkpoints, by what it takes to restore them."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._seen: dict[str, str] = {}
-        self._found: dict[str, dict[Any, None]] = {}
-
-    def take(self, checkpoint: Checkpoint) -> None:
-        """Add those that a checkpoint holds by itself."""
+def _kinds(checkpoints: Iterable[Checkpoint]) -> dict[str, Any]:
+    """The variables that some checkpoints hold by themselves, by the members of `Strange`."""
+    found: dict[str, dict[Any, None]] = {}
+    for checkpoint in checkpoints:
         for variables in (checkpoint.changed, checkpoint.carried):
             for name in user_names(variables):
                 variable = variables[name]
-                kind = self._kind_of(variable)
+                kind = _kind_of(variable)
                 what: Any = (name, variable.type_name) if kind == "pickled" else name
-                self._found.setdefault(kind, {})[what] = None
+                found.setdefault(kind, {})[what] = None
+    return {kind: tuple(names) for kind, names in found.items()}
 
-    def told(self) -> dict[str, Any]:
-        """By the members of `Strange`."""
-        return {kind: tuple(names) for kind, names in self._found.items()}
 
-    def _kind_of(self, variable: Variable) -> str:
-        if variable.recipe:
-            return "recipes"
-        if defined := _DEFINITIONS.get(variable.type_name):
-            return "functions" if defined == "function" else "classes"
-        if variable.blob not in self._seen:
-            if len(self._seen) == MOST_BLOBS:
-                return "unseen"
-            is_plain = why_locked(self._store, variable) is None
-            self._seen[variable.blob] = "plain" if is_plain else "pickled"
-        return self._seen[variable.blob]
+def _kind_of(variable: Variable) -> str:
+    return "recipes" if variable.recipe else _DEFINITIONS.get(variable.type_name, "pickled")
 
 
 def _is_strange(record: Record) -> bool:

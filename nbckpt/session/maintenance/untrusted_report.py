@@ -35,11 +35,7 @@ class Strange:
     since, until
         Times of the first and the last of these checkpoints; None where there is none.
     functions, classes, recipes, pickled
-        Names of variables whose code would be run, `pickled` with their types.
-    plain
-        Variables that come back without trust.
-    unseen
-        Variables of old checkpoints that were not looked into: there are too many.
+        Names of variables, the newest first; `pickled` are the others, with their types.
     others
         Kind of record → number of records: kept calls, model calls, answers.
     settings
@@ -57,8 +53,6 @@ class Strange:
     classes: tuple[str, ...] = ()
     recipes: tuple[str, ...] = ()
     pickled: tuple[tuple[str, str], ...] = ()
-    plain: tuple[str, ...] = ()
-    unseen: tuple[str, ...] = ()
     others: tuple[tuple[str, int], ...] = ()
     seen: str = ""
     settings: tuple[str, ...] = ()
@@ -74,7 +68,7 @@ class Strange:
         pickled = [f"{name} ({count})" for name, count in types.most_common()]
         facts = [
             ("store", str(self.path)),
-            ("not yours", f"{self._amount()}; or yours, by an earlier nbckpt"),
+            ("not yours", f"{self._amount()}; or yours, from elsewhere"),
             ("says it is", f"by {few(self.writers)}" if self.writers else ""),
             ("made", _between(self.since, self.until)),
             ("functions", few(self.functions)),
@@ -82,8 +76,6 @@ class Strange:
             ("recipes", few(self.recipes)),
             ("pickles of", few(pickled)),
             ("kept", ", ".join(_counted(kind, number) for kind, number in self.others)),
-            ("plain", f"{few(self.plain)}: restored without trust" if self.plain else ""),
-            ("not seen", f"{few(self.unseen)}, of old checkpoints" if self.unseen else ""),
             ("settings", ", ".join(self.settings)),
         ]
         return facts_text(facts)
@@ -103,8 +95,6 @@ class Strange:
             "classes": list(self.classes),
             "recipes": list(self.recipes),
             "pickled": [{"name": name, "type_name": kind} for name, kind in self.pickled],
-            "plain": list(self.plain),
-            "unseen": list(self.unseen),
             "others": dict(self.others),
             "settings": list(self.settings),
         }

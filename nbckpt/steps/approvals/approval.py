@@ -6,6 +6,7 @@ import datetime as dt
 from dataclasses import dataclass
 
 from nbckpt.digests import Digest
+from nbckpt.errors import NOT_YOURS, TRUST_IT, UntrustedError
 from nbckpt.steps import current_session
 from nbckpt.timeline.approvals import Question, State
 
@@ -83,19 +84,21 @@ class Approval:
         ------
         UsageError
             If no session is open.
+        UntrustedError
+            If the user neither asked the question nor trusts who did.
         BlobNotFoundError, FormatError
             If the store has lost it.
         """
         if self._blob is None:
             return None
+        if not self._trusted:
+            message = f"the data of {self.question!r} {NOT_YOURS}, so it is not built: {TRUST_IT}"
+            raise UntrustedError(message)
         from nbckpt.steps.calls.results import decoded
 
         session = current_session.session()
-        return decoded(
-            session.store.get_blob(self._blob, trusted=self._trusted),
-            session.namespace,
-            trusted=self._trusted,
-        )
+        parts = session.store.get_blob(self._blob)
+        return decoded(parts, session.namespace, trusted=self._trusted)
 
     def __repr__(self) -> str:
         by = f" by {self.answered_by}" if self.answered_by else ""

@@ -107,9 +107,8 @@ class Begun:
             self._say_why()
             return None
         try:
-            trusted = is_trusted(record)
-            parts = self.session.store.get_blob(record["blob"], trusted=trusted)
-            answer = Answer(decoded(parts, plan.namespace, trusted=trusted))
+            parts = self.session.store.get_blob(record["blob"])
+            answer = Answer(decoded(parts, plan.namespace, trusted=is_trusted(record)))
         except Exception as error:  # a value's own code may raise anything
             problem = f"step {plan.name!r}: its result did not come back: {error_text(error)}"
             if plan.once:

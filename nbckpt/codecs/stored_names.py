@@ -1,0 +1,259 @@
+"""Names in streams of nbckpt's own functions and classes.
+
+A stream that names a module breaks when the module moves. So a stream calls ``nbckpt.stored`` with
+a name of this table. A move changes the right side of a line. The left side belongs to the format:
+`FORMAT.md` lists it, and `tests/codecs/test_stored_names.py` pins it.
+
+Notes
+-----
+Rejected: another `__module__` on the functions, where pickle looks for them, but tools like
+`inspect` do so, too; codes of `copyreg`, which hold for all pickles of a process, also for those of
+the user; a `find_class` of our own, which still needs names that pickle can write.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from importlib import import_module
+from operator import attrgetter
+from typing import Any
+
+from nbckpt.errors import FormatError
+
+STORED: dict[str, str] = {
+    # -- functions and classes of the notebook
+    "from_notebook": "nbckpt.codecs.loading:from_namespace",
+    "function": "nbckpt.codecs.functions:make_function",
+    "set_function": "nbckpt.codecs.functions:set_function",
+    "code": "nbckpt.codecs.functions:make_code",
+    "fill_cell": "nbckpt.codecs.functions:fill_cell",
+    "cached_function": "nbckpt.codecs.functions:make_cached",
+    "set_cached_function": "nbckpt.codecs.functions:set_cached",
+    "step_function": "nbckpt.steps.calls.decorator:again",
+    "class": "nbckpt.codecs.class_making:make_class",
+    "set_class": "nbckpt.codecs.class_making:set_class",
+    "class_statement": "nbckpt.codecs.class_statements:make",
+    "enum": "nbckpt.codecs.classes:make_enum",
+    "set_enum": "nbckpt.codecs.classes:set_enum",
+    "type_alias": "nbckpt.codecs.named:make_alias",
+    "type_variable": "nbckpt.codecs.named:make_variable",
+    "set_type_variable": "nbckpt.codecs.named:set_members",
+    "recipe": "nbckpt.capture.recipes:follow",
+    # -- objects of any class
+    "itself": "nbckpt.codecs.functions:itself",
+    "new_bare": "nbckpt.codecs.bare_instances:new_bare",
+    "new_of_base": "nbckpt.codecs.bare_instances:new_of_base",
+    "made_by_base": "nbckpt.codecs.bare_instances:made_by_base",
+    "set_state": "nbckpt.fingerprint.values.reducing:set_state",
+    "set_members": "nbckpt.fingerprint.values.reducing:set_members",
+    "set_with_members": "nbckpt.fingerprint.values.reducing:set_with_members",
+    "set_attributes": "nbckpt.codecs.adapters:set_attributes",
+    "set_dict": "nbckpt.codecs.instance_dicts:give",
+    "fill_container": "nbckpt.fingerprint.values.reducing:fill",
+    "set_bunch": "nbckpt.codecs.bunches:set_members",
+    "hold_itself": "nbckpt.codecs.bunches:hold_itself",
+    "sentinel": "nbckpt.codecs.singletons:sentinel_in",
+    "member_of_module": "nbckpt.codecs.singletons:named_in",
+    "dill": "nbckpt.codecs.refused:from_dill",
+    # -- the standard library
+    "exception": "nbckpt.codecs.exceptions:make_exception",
+    "set_exception": "nbckpt.codecs.exceptions:set_exception",
+    "weak_reference": "nbckpt.codecs.weak:watching",
+    "dead_reference": "nbckpt.codecs.weak:dead_reference",
+    "dead_proxy": "nbckpt.codecs.weak:dead_proxy",
+    "fill_weak": "nbckpt.codecs.weak:fill",
+    "memoryview": "nbckpt.codecs.views:make_view",
+    "released_memoryview": "nbckpt.codecs.views:released_view",
+    "dict_view": "nbckpt.codecs.views:make_dict_view",
+    "dict_iterator": "nbckpt.fingerprint.values.dict_iterators:dict_iterator",
+    "set_iterator": "nbckpt.codecs.library:set_iterator",
+    "ended_generator": "nbckpt.codecs.alive:ended_generator",
+    "lock": "nbckpt.codecs.locks:make_lock",
+    "rlock": "nbckpt.codecs.locks:make_rlock",
+    "thread_local": "nbckpt.codecs.locks:make_local",
+    "thread": "nbckpt.codecs.alive:make_thread",
+    "set_thread": "nbckpt.codecs.alive:set_thread",
+    "context_variable": "nbckpt.codecs.library:make_variable",
+    "set_context_variable": "nbckpt.codecs.library:set_variable",
+    "simple_queue": "nbckpt.codecs.adapters:make_simple_queue",
+    "fill_simple_queue": "nbckpt.codecs.adapters:put_all",
+    "shared_value": "nbckpt.codecs.adapters:make_shared",
+    "re_match": "nbckpt.codecs.library:make_match",
+    "csv_reader": "nbckpt.codecs.adapters:make_csv_reader",
+    "closed_file": "nbckpt.codecs.files:closed_file",
+    "closed_memory_file": "nbckpt.codecs.files:closed_in_memory",
+    "standard_stream": "nbckpt.codecs.singletons:stream_of",
+    "environment_variable": "nbckpt.codecs.clients:from_environment",
+    "ssl_context": "nbckpt.codecs.ssl_contexts:make_context",
+    # -- NumPy
+    "array": "nbckpt.codecs.arrays:array_from",
+    "empty_array": "nbckpt.codecs.arrays:empty_from",
+    "array_view": "nbckpt.codecs.arrays:view_of",
+    "array_subclass": "nbckpt.codecs.arrays:subclass_from",
+    "set_array": "nbckpt.codecs.arrays:set_members",
+    "set_read_only_array": "nbckpt.codecs.arrays:_set_read_only_state",
+    "array_record": "nbckpt.codecs.arrays:record_at",
+    "array_flat": "nbckpt.codecs.arrays:flat_of",
+    "memory_map": "nbckpt.codecs.memmaps:map_of",
+    "memory_map_part": "nbckpt.codecs.memmaps:part_of",
+    "random_generator": "nbckpt.codecs.singletons:hidden_generator",
+    "ufunc": "nbckpt.codecs.adapters:make_ufunc",
+    "broadcast": "nbckpt.codecs.adapters:make_broadcast",
+    # -- PyTorch
+    "storage": "nbckpt.codecs.storages:storage_from",
+    "storage_bytes": "nbckpt.codecs.storages:bytes_of",
+    "tensor": "nbckpt.codecs.tensors:tensor_from",
+    "set_tensor": "nbckpt.codecs.tensors:set_members",
+    "torch_generator": "nbckpt.codecs.tensors:generator_from",
+    "torch_program": "nbckpt.codecs.torch_modules:load_exported",
+    "torch_script": "nbckpt.codecs.torch_modules:script_from",
+    "bare_module": "nbckpt.codecs.torch_modules:bare_module",
+    "parametrise_module": "nbckpt.codecs.torch_modules:parametrise",
+    "bare_optimizer": "nbckpt.codecs.torch_modules:bare_optimiser",
+    "fill_optimizer": "nbckpt.codecs.torch_modules:fill_optimiser",
+    "compiled_function": "nbckpt.codecs.torch_modules:compiled_from",
+    # -- other libraries
+    "set_table": "nbckpt.codecs.frames:set_state",
+    "polars_series": "nbckpt.codecs.polars_objects:series_from",
+    "polars_frame": "nbckpt.codecs.polars_objects:frame_from",
+    "widget": "nbckpt.codecs.widgets:make_widget",
+    "set_widget": "nbckpt.codecs.widgets:set_state",
+    "numba_list": "nbckpt.codecs.adapters:make_typed_list",
+    "numba_dict": "nbckpt.codecs.adapters:make_typed_dict",
+    "regex_pattern": "nbckpt.codecs.adapters:make_regex",
+    "regex_match": "nbckpt.codecs.adapters:make_regex_match",
+    "item_of": "nbckpt.codecs.adapters:item_of",
+    "spacy_span": "nbckpt.codecs.adapters:make_span",
+    "validated_function": "nbckpt.codecs.adapters:make_validated",
+    "msgspec_coder": "nbckpt.codecs.adapters:make_coder",
+    "token_type": "nbckpt.codecs.adapters:token_of",
+    "prepared_geometry": "nbckpt.codecs.adapters:make_prepared",
+    "image_draw": "nbckpt.codecs.adapters:make_draw",
+    "pint_quantity": "nbckpt.codecs.adapters:make_quantity",
+    "pint_unit": "nbckpt.codecs.adapters:make_unit",
+    "with_fold": "nbckpt.codecs.adapters:with_fold",
+    # -- what a notebook imports from nbckpt
+    "Approval": "nbckpt.steps.approvals.approval:Approval",
+    "Session": "nbckpt.session.session:Session",
+    "answer": "nbckpt.steps.approvals.doors:answer",
+    "approvals": "nbckpt.steps.approvals.doors:approvals",
+    "approve": "nbckpt.steps.approvals.waiting:approve",
+    "approve_async": "nbckpt.steps.approvals.waiting:approve_async",
+    "budget": "nbckpt.llm.budget:budget",
+    "checkpoint": "nbckpt.steps.block:checkpoint",
+    "diff": "nbckpt.api.looking:diff",
+    "event": "nbckpt.api.keeping:event",
+    "export": "nbckpt.api.handing:export",
+    "fork": "nbckpt.api.moving:fork",
+    "get": "nbckpt.api.looking:get",
+    "history": "nbckpt.api.looking:history",
+    "note": "nbckpt.api.keeping:note",
+    "open": "nbckpt.api.looking:open",
+    "prune": "nbckpt.api.keeping:prune",
+    "recording": "nbckpt.llm.scope:recording",
+    "recover": "nbckpt.steps.retry_block:recover",
+    "reducer": "nbckpt.api.moving:reducer",
+    "rerun": "nbckpt.api.moving:rerun",
+    "resolve": "nbckpt.steps.calls.intents:resolve",
+    "resume": "nbckpt.api.moving:resume",
+    "rewind": "nbckpt.api.moving:rewind",
+    "sql": "nbckpt.api.looking:sql",
+    "step": "nbckpt.steps.calls.decorator:step",
+    "switch": "nbckpt.api.moving:switch",
+    "tag": "nbckpt.api.keeping:tag",
+    "trust": "nbckpt.api.handing:trust",
+    "update": "nbckpt.api.moving:update",
+    "wait": "nbckpt.api.keeping:wait",
+    "running_step": "nbckpt.steps.items:running_step",
+    "map": "nbckpt.steps.items:ThroughItems.map",
+    "track": "nbckpt.steps.items:ThroughItems.track",
+    "Provider": "nbckpt.testing.offline:Provider",
+    "Fault": "nbckpt.testing.faults:Fault",
+    "Received": "nbckpt.testing.counts:Received",
+    "ToolCall": "nbckpt.testing.replies:ToolCall",
+    # -- what nbckpt returns, and raises
+    "Checkpoint": "nbckpt.model:Checkpoint",
+    "Cell": "nbckpt.model:Cell",
+    "Key": "nbckpt.model:Key",
+    "Refusal": "nbckpt.model:Refusal",
+    "Variable": "nbckpt.model:Variable",
+    "Variables": "nbckpt.model:_Variables",
+    "Moved": "nbckpt.session.navigation:Moved",
+    "Rerun": "nbckpt.steps.rerun.result:Rerun",
+    "CellRun": "nbckpt.steps.rerun.result:CellRun",
+    "Pruned": "nbckpt.storage.pruning:Pruned",
+    "Exported": "nbckpt.session.maintenance.export_report:Exported",
+    "Untrusted": "nbckpt.session.maintenance.untrusted_report:Strange",
+    "Failure": "nbckpt.steps.calls.failures:Failure",
+    "BlobNotFoundError": "nbckpt.errors:BlobNotFoundError",
+    "BranchExistsError": "nbckpt.errors:BranchExistsError",
+    "BranchNotFoundError": "nbckpt.errors:BranchNotFoundError",
+    "BudgetError": "nbckpt.errors:BudgetError",
+    "CaptureError": "nbckpt.errors:CaptureError",
+    "CheckpointNotFoundError": "nbckpt.errors:CheckpointNotFoundError",
+    "FormatError": "nbckpt.errors:FormatError",
+    "NbckptError": "nbckpt.errors:NbckptError",
+    "NotFoundError": "nbckpt.errors:NotFoundError",
+    "NotebookError": "nbckpt.errors:NotebookError",
+    "RefusedError": "nbckpt.errors:RefusedError",
+    "ReplayError": "nbckpt.errors:ReplayError",
+    "RestoreError": "nbckpt.errors:RestoreError",
+    "SealedError": "nbckpt.errors:SealedError",
+    "StaleCaptureError": "nbckpt.errors:StaleCaptureError",
+    "StoreError": "nbckpt.errors:StoreError",
+    "UnansweredError": "nbckpt.errors:UnansweredError",
+    "UncertainError": "nbckpt.errors:UncertainError",
+    "UntrustedError": "nbckpt.errors:UntrustedError",
+    "UsageError": "nbckpt.errors:UsageError",
+    "VariableNotFoundError": "nbckpt.errors:VariableNotFoundError",
+}
+"""Name in streams → module and name of the function or class, with a colon between them."""
+
+_NAMES = {home: name for name, home in STORED.items()}
+
+
+def stored(name: str) -> object:
+    """The function or class of nbckpt that streams call `name`.
+
+    Raises
+    ------
+    FormatError
+        If there is none of that name.
+    """
+    if type(name) is not str or (home := STORED.get(name)) is None:
+        message = f"it names {str(name)[:60]!r}, which a newer nbckpt has: upgrade nbckpt"
+        raise FormatError(message)
+    return _object_at(home)
+
+
+@cache
+def _object_at(home: str) -> object:
+    module, _, path = home.partition(":")
+    found: object = attrgetter(path)(import_module(module))
+    return found
+
+
+# The only path into nbckpt that streams hold: the root of the package stays where it is. Both texts
+# are made here, so that no value holds them: pickle would write a second use in other bytes.
+stored.__module__, stored.__qualname__ = "".join(("nb", "ckpt")), "".join(("sto", "red"))
+
+
+def reduced(obj: Any) -> tuple[Any, tuple[str]] | None:
+    """The reduction of a function or class that has a name here; None of any other."""
+    module = obj.__module__
+    if type(module) is not str or not module.startswith("nbckpt."):
+        return None
+    path = obj.__qualname__
+    name = _NAMES.get(f"{module}:{path}")
+    if name is None or _found(module, path) is not obj:
+        return None
+    return stored, (name.encode().decode(),)  # a text that no value holds
+
+
+def _found(module: str, path: str) -> object:
+    """The object at a path in a loaded module; None if there is none."""
+    found: object = sys.modules.get(module)
+    for name in path.split("."):
+        found = getattr(found, name, None)
+    return found

@@ -1,0 +1,121 @@
+"""Tables as Parquet, or as Arrow IPC where Parquet has no such type."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from nbckpt.errors import CaptureError, line_of
+from nbckpt.storage.disk import OTHERS_TOO, create_beside, refused
+from nbckpt.storage.tables import write_parquet
+
+UNNAMED = "value"
+"""Name of the column of what has none."""
+
+
+class Table(NamedTuple):
+    """A data frame of pandas or polars, or an Arrow table.
+
+    Attributes
+    ----------
+    note
+        The type of which it was made, if it is another.
+    """
+
+    table: Any
+    note: str = ""
+
+
+def table_of(value: Any) -> Table | None:
+    """A value as a table; None if it is none."""
+    asked = (table_in for package, table_in in _PACKAGES.items() if package in sys.modules)
+    return next((found for table_in in asked if (found := table_in(value))), None)
+
+
+def _of_pandas(value: Any) -> Table | None:
+    import pandas as pd
+
+    if isinstance(value, pd.DataFrame):
+        return Table(value)
+    if isinstance(value, pd.Series):
+        return Table(value.to_frame(UNNAMED if value.name is None else value.name), _SERIES)
+    return None
+
+
+def _of_polars(value: Any) -> Table | None:
+    import polars as pl
+
+    if isinstance(value, pl.DataFrame):
+        return Table(value)
+    if isinstance(value, pl.Series):
+        return Table(value.to_frame(value.name or UNNAMED), _SERIES)
+    return None
+
+
+def _of_arrow(value: Any) -> Table | None:
+    import pyarrow as pa
+
+    if isinstance(value, pa.Table):
+        return Table(value)
+    if isinstance(value, pa.RecordBatch):
+        return Table(pa.Table.from_batches([value]), "it is a record batch")
+    if isinstance(value, pa.Array | pa.ChunkedArray):
+        return Table(pa.table({UNNAMED: value}), "it is an array, the one column of this table")
+    return None
+
+
+_SERIES = "it is a series, the one column of this table"
+_PACKAGES = {"pandas": _of_pandas, "polars": _of_polars, "pyarrow": _of_arrow}
+
+
+def write_parquet_of(found: Table, path: Path) -> str:
+    """Write a table as Parquet; what a reader would not get back.
+
+    Raises
+    ------
+    CaptureError
+        If Parquet cannot hold it.
+    StoreError
+        If the disk refuses.
+    """
+    names = list(getattr(found.table, "column_names", ()))
+    if len(set(names)) < len(names):
+        message = "Parquet has no two columns of one name"
+        raise CaptureError(message)
+    changed = write_parquet(path, found.table)
+    return "; ".join(filter(None, (found.note, changed and f"Parquet changes it: {changed}")))
+
+
+def write_arrow_of(found: Table, path: Path) -> str:
+    """Write a table as a file of Arrow's IPC format; what a reader would not get back.
+
+    Raises
+    ------
+    CaptureError
+        If Arrow cannot hold it.
+    StoreError
+        If the disk refuses.
+    """
+    with refused(path), create_beside(path, mode=OTHERS_TOO) as file:
+        try:
+            _write_arrow(found.table, file)
+        except Exception as error:  # whatever a third party's column type raises
+            if file.refusal:
+                raise file.refusal from error
+            message = f"neither Parquet nor Arrow can hold it: {line_of(error)}"
+            raise CaptureError(message) from error
+    return found.note
+
+
+def _write_arrow(table: Any, file: Any) -> None:
+    if hasattr(table, "write_ipc"):  # of polars
+        import polars as pl
+
+        table.write_ipc(file, compat_level=pl.CompatLevel.oldest())
+        return
+    import pyarrow as pa
+
+    arrow = table if isinstance(table, pa.Table) else pa.Table.from_pandas(table)
+    with pa.ipc.new_file(file, arrow.schema) as writer:
+        writer.write_table(arrow)
