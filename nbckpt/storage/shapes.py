@@ -94,7 +94,7 @@ _TEXTS = (
 )
 _COUNTS = (
     *("occurrence", "attempts", "count", "nth", "shared", "status", "size_bytes", "failures"),
-    *("rows", "columns", "nbckpt"),
+    *("rows", "columns", "format"),
 )
 _TOKENS = ("tokens_in", "tokens_out", "tokens_cached", "tokens_reasoning")
 _MEMBERS: dict[str, Test] = {

@@ -18,7 +18,7 @@ from nbckpt.storage import journal, lines
 from nbckpt.storage.batches import Batches
 from nbckpt.storage.claims import SEEN
 from nbckpt.storage.disk import refused
-from nbckpt.storage.folder import FORMAT, VERSION, require_cipher
+from nbckpt.storage.folder import FORMAT, require_cipher
 from nbckpt.storage.frames import Batch, Name, Place, Verified
 from nbckpt.storage.index import Index
 from nbckpt.storage.journal import WRITER, Journal
@@ -149,7 +149,7 @@ class Writer:
         size = sum(map(len, self._bodies)) + self.journal.waiting_bytes
         if not self._has_begun:
             self._has_begun = True
-            first: dict[str, object] = {"kind": WRITER, VERSION: FORMAT}
+            first: dict[str, object] = {"kind": WRITER, "format": FORMAT}
             if found := self.speaks_for():
                 first[SEEN] = found
             self.journal.add([lines.encode(first)])
