@@ -13,9 +13,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.codecs import memmaps, tensors
-from nbckpt.codecs.alive import RefusedError
-from nbckpt.fingerprint.values.dict_iterators import skip
+from nbckpt.codecs import array_elements, memmaps, tensors
 from nbckpt.fingerprint.values.reducing import refuses_without_need
 from nbckpt.fingerprint.values.spans import (
     address_of,
@@ -47,9 +45,9 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
     if kind is numpy.ndarray:
         return reduce_array
     if kind is numpy.flatiter:
-        return _reduce_flat
+        return array_elements.reduce_flat
     if issubclass(kind, numpy.void):
-        return _reduce_record
+        return array_elements.reduce_record
     if kind is numpy.finfo:
         return _reduce_finfo
     if kind is _void_dtype():
@@ -59,50 +57,6 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
     if kind is numpy.memmap:
         return _reduce_memmap
     return _reduce_subclass if _is_taken_apart(kind) else None
-
-
-def _reduce_record(pickler: NamespacePickler, record: Any) -> Any:
-    """An element of an array with fields, which lies on the memory of the array."""
-    import numpy as np
-
-    if not isinstance(record.base, np.ndarray):
-        return NotImplemented
-    place = _part_around(record, record.base)
-    pickler.keep(place)
-    return record_at, (place,)
-
-
-def _part_around(record: Any, array: np.ndarray) -> np.ndarray:
-    """The part of an array that is one element of it alone."""
-    ways: list[Any] = [slice(None, None, -1 if step < 0 else 1) for step in array.strides]
-    upwards = array[(*ways, ...)]
-    rest = record.__array_interface__["data"][0] - upwards.__array_interface__["data"][0]
-    index = [0] * array.ndim
-    for axis in sorted(range(array.ndim), key=lambda axis: -upwards.strides[axis]):
-        if step := upwards.strides[axis]:
-            index[axis], rest = divmod(rest, step)
-    places: list[Any] = [slice(i, i + 1) for i in index]
-    part: np.ndarray = upwards[(*places, ...)]
-    if rest or part.size != 1 or part.dtype != record.dtype:
-        message = "it lies on the memory of an array, and it cannot be told where"
-        raise RefusedError(message)
-    return part
-
-
-def record_at(part: np.ndarray) -> Any:
-    """The one element of an array, on its memory."""
-    return part[(0,) * part.ndim]
-
-
-def _reduce_flat(_: object, flat: Any) -> Any:
-    return flat_of, (flat.base, flat.index)
-
-
-def flat_of(array: np.ndarray, index: int) -> Any:
-    """The iterator of an array's elements, ``array.flat``, that has given so many of them."""
-    flat = array.flat
-    skip(flat, index)
-    return flat
 
 
 def _void_dtype() -> object:

@@ -22,6 +22,7 @@ from nbckpt.codecs import (
     arrays,
     bare_instances,
     bunches,
+    cached_functions,
     classes,
     clients,
     exceptions,
@@ -201,7 +202,7 @@ def _reducer_for(kind: type) -> Reducer | None:
         FunctionType: _reduce_function,
         CodeType: functions.reduce_code,
         CellType: functions.reduce_cell,
-        functions.CACHED: functions.reduce_cached,
+        cached_functions.CACHED: cached_functions.reduce_cached,
     }
     if kind in exact:
         return exact[kind]

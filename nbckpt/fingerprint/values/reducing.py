@@ -205,6 +205,12 @@ def set_state(value: Any, state: Any) -> None:
         object.__setattr__(value, name, member)
 
 
+def set_attributes(value: Any, attributes: dict[str, object]) -> None:
+    """Set what the call that made `value` does not take."""
+    for name, attribute in attributes.items():
+        setattr(value, name, attribute)
+
+
 def set_members(value: Any, members: dict[str, Any]) -> None:
     """Give an object its members, past a `__setstate__` of its class."""
     object.__getattribute__(value, "__dict__").update(members)

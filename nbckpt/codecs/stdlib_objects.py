@@ -1,0 +1,118 @@
+"""Objects of Python's library that pickle refuses: queues, shared memory, readers of CSV."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from nbckpt.codecs.alive import RefusedError
+from nbckpt.fingerprint.values.reducing import set_members
+
+if TYPE_CHECKING:
+    from nbckpt.codecs.pickler import Reducer
+
+
+def _reduce_simple_queue(_: object, queue: Any) -> Any:
+    """Nothing shows what such a queue holds but the collector, which visits it."""
+    size = queue.qsize()
+    found = [item for item in gc.get_referents(queue) if item is not type(queue)]
+    if sys.version_info < (3, 13):  # a list, in which what was taken out left its place
+        lists = [item for item in found if type(item) is list]
+        found = lists[0] if len(found) == len(lists) == 1 else []
+    items = found[len(found) - size :] if size else []
+    if len(items) != size:
+        message = "what it holds cannot be told"
+        raise RefusedError(message)
+    return make_simple_queue, (), items, None, None, put_all
+
+
+def make_simple_queue() -> Any:
+    """An empty queue."""
+    import queue
+
+    return queue.SimpleQueue()
+
+
+def put_all(queue: Any, items: list[object]) -> None:
+    """Fill a queue."""
+    for item in items:
+        queue.put(item)
+
+
+def _reduce_shared(_: object, shared: Any) -> Any:
+    """A value or an array that processes share; those that run would go on with the old one."""
+    import multiprocessing
+
+    if multiprocessing.active_children():
+        message = "processes that run share it"
+        raise RefusedError(message)
+    raw = shared.get_obj()
+    lock = type(shared.get_lock()).__name__
+    if hasattr(type(raw), "_length_"):
+        return make_shared, (type(raw)._type_, list(raw), lock)
+    return make_shared, (type(raw), raw.value, lock)
+
+
+def make_shared(kind: type, content: Any, lock: str) -> Any:
+    """A shared value, or an array where the content is a list."""
+    import multiprocessing
+
+    locks: Any = {"Lock": multiprocessing.Lock, "RLock": multiprocessing.RLock}
+    make: Any = multiprocessing.Array if isinstance(content, list) else multiprocessing.Value
+    return make(kind, content, lock=locks[lock]())
+
+
+def _reduce_mock_call(_: object, call: Any) -> Any:
+    """A call that a mock remembers; its class would take two or three items for other ones."""
+    items = tuple(tuple.__iter__(call))
+    return tuple.__new__, (type(call), items), dict(vars(call)), None, None, set_members
+
+
+class _Lines:
+    """The lines that a reader of CSV is given, of which some were read before."""
+
+    def __init__(self, before: int, lines: Iterator[str]) -> None:
+        self.lines = lines
+        self._all = itertools.chain(itertools.repeat("\n", before), lines)
+
+    def __iter__(self) -> Iterator[str]:
+        return self._all
+
+
+_DIALECT = (
+    "delimiter", "doublequote", "escapechar", "lineterminator", "quotechar", "quoting",
+    "skipinitialspace", "strict",
+)  # fmt: skip
+
+
+def _reduce_csv_reader(_: object, reader: Any) -> Any:
+    known = (type(reader), type(reader.dialect))
+    found = [item for item in gc.get_referents(reader) if not isinstance(item, known)]
+    sources = [item for item in found if item not in known and hasattr(item, "__next__")]
+    if len(sources) != 1:
+        message = "it has begun a row, or what it reads cannot be told"
+        raise RefusedError(message)
+    settings = {name: getattr(reader.dialect, name) for name in _DIALECT}
+    return make_csv_reader, (sources[0], reader.line_num, settings)
+
+
+def make_csv_reader(lines: Iterator[str], line_num: int, settings: dict[str, Any]) -> Any:
+    """A reader that stands behind so many lines."""
+    import csv
+
+    reader = csv.reader(iter(_Lines(line_num, lines)), **settings)
+    for _ in range(line_num):
+        next(reader)
+    return reader
+
+
+REDUCERS: dict[tuple[str, str], Reducer] = {
+    ("_queue", "SimpleQueue"): _reduce_simple_queue,
+    ("multiprocessing.sharedctypes", "SynchronizedBase"): _reduce_shared,
+    ("unittest.mock", "_Call"): _reduce_mock_call,
+    ("_csv", "reader"): _reduce_csv_reader,
+}
+"""By the module and the name of a class; those that derive from one count, too."""
