@@ -41,8 +41,6 @@ class Workspace(Own):
 
     Attributes
     ----------
-    namespace
-        The variables.
     tracker
         Knows which variables may have changed.
     capturer
@@ -76,7 +74,7 @@ class Workspace(Own):
         position: BranchPosition,
         writes: PendingWrites,
     ) -> None:
-        self.namespace = namespace
+        self._namespace = namespace
         self.tracker = ChangeTracker(namespace, hidden)
         self.capturer = Capturer(store, self.tracker)
         self.audit = Audit(self.capturer, namespace, position, writes)
@@ -108,7 +106,7 @@ class Workspace(Own):
 
     def _has_only_modules(self) -> bool:
         """True if no variable tells of code that has run before nbckpt was there."""
-        values = map(self.namespace.get, self.tracker.user_names())
+        values = map(self._namespace.get, self.tracker.user_names())
         return all(type(value) is ModuleType for value in values)  # to the first that is none
 
     def runs(self, tree: ast.Module | None) -> None:
@@ -136,13 +134,13 @@ class Workspace(Own):
         from nbckpt.fingerprint.values.sources import names_in
 
         with allowed():
-            names = code.names_of_tree(tree, self.namespace)
-            touched = keys.touched(names, self.namespace)
+            names = code.names_of_tree(tree, self._namespace)
+            touched = keys.touched(names, self._namespace)
         self.tracker.touched(touched)
         self.capturer.encoder.bindings.ran(tree)
-        if random_state.seeds(tree, self.namespace, names_in):
+        if random_state.seeds(tree, self._namespace, names_in):
             self.seeded.update(random_state.NAMES)
-            if random_state.seeds_unreadable(tree, self.namespace):
+            if random_state.seeds_unreadable(tree, self._namespace):
                 self.seeded.add(random_state.UNREADABLE)
 
     def reach(self, tree: ast.Module) -> frozenset[str] | None:
@@ -154,7 +152,7 @@ class Workspace(Own):
         from nbckpt.fingerprint import code, keys
 
         try:
-            return keys.touched(code.names_of_tree(tree), self.namespace)
+            return keys.touched(code.names_of_tree(tree), self._namespace)
         except Exception:  # whatever a value's own code raises when it is looked at
             return None
 
@@ -180,14 +178,14 @@ class Workspace(Own):
         with allowed():
             key = keys.key_of(
                 tree,
-                self.namespace,
+                self._namespace,
                 deps=deps,
                 options=selection.options(),
                 lacking=lacking,
                 kept=self.tracker.present(),
                 met=met,
             )
-        groups = self.capturer.encoder.sharing(n for n in sorted(key.inputs) if n in self.namespace)
+        groups = self.capturer.encoder.sharing(n for n in sorted(key.inputs) if n in self._namespace)
         return key._replace(shares=tuple(map(self._described, groups)))
 
     def _described(self, group: Sequence[str]) -> str:
@@ -196,9 +194,9 @@ class Workspace(Own):
 
     def _examined_together(self, names: Iterable[str]) -> Examined:
         """Some live variables as one value: which parts of them are one counts, too."""
-        now = [self.namespace[n] for n in sorted(names)]
+        now = [self._namespace[n] for n in sorted(names)]
         with allowed():
-            return ValueDigester(self.namespace).examine(tuple(now))
+            return ValueDigester(self._namespace).examine(tuple(now))
 
     def tie_of(self, name: str, key: Key | None) -> Digest:
         """Digest, as one value, of a variable and what it shares objects with of a key's inputs.
@@ -207,8 +205,8 @@ class Workspace(Own):
         """
         kept = self.capturer.manifest()
         inputs = {*key.inputs, *key.functions} if key else set()
-        group = kept[name].group if name in kept and name in self.namespace else ()
-        together = {n for n in group if n in inputs and n in self.namespace}
+        group = kept[name].group if name in kept and name in self._namespace else ()
+        together = {n for n in group if n in inputs and n in self._namespace}
         if not together:
             return ""
         examined = self._examined_together({name, *together})
@@ -218,9 +216,9 @@ class Workspace(Own):
         """Digests of live variables that are the same in every process."""
         if not (asked := sorted(names)):
             return {}
-        now = dict(self.namespace)  # threads bind names meanwhile
+        now = dict(self._namespace)  # threads bind names meanwhile
         with allowed():
-            return {n: ValueDigester(self.namespace).digest(now[n]) for n in asked if n in now}
+            return {n: ValueDigester(self._namespace).digest(now[n]) for n in asked if n in now}
 
     def random_states(self) -> dict[str, str]:
         """Digest of each random generator's state, of those whose numbers were asked for."""
