@@ -22,6 +22,7 @@ from nbckpt.errors import NotebookError, StoreError, UsageError
 from nbckpt.storage.store import Store
 from nbckpt.text.units import count_text, duration_text
 from nbckpt.timeline.cell_outcomes import Outcome
+from nbckpt.version import PACKAGE
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -84,9 +85,8 @@ def demo(keep: Path | None, say: Say) -> None:
 
 def notebook_path() -> Path:
     """The quickstart notebook: in the package, or beside it where that is its source."""
-    package = Path(__file__).parent
-    inside = package / NOTEBOOK
-    return inside if inside.exists() else package.parent / "notebooks" / NOTEBOOK
+    inside = PACKAGE / NOTEBOOK
+    return inside if inside.exists() else PACKAGE.parent / "notebooks" / NOTEBOOK
 
 
 def comparison(first: Sequence[Outcome], second: Sequence[Outcome]) -> Table:

@@ -97,7 +97,7 @@ def rerun_in(
     everything: bool = False,
     quiet: bool = False,
 ) -> Rerun:
-    """`nbckpt.steps.rerun.rerun.rerun`, with the outputs of the cells shown by `shell`.
+    """`nbckpt.rerun`, with the outputs of the cells shown by `shell`.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def rerun_in(
     Raises
     ------
     CheckpointNotFoundError, UsageError, StoreError
-        As `nbckpt.steps.rerun.rerun.rerun` does.
+        As `nbckpt.rerun` does.
     """
     runner = InShell(shell, cells, quiet=quiet)
     with held(), nested.underscores_kept(shell):

@@ -32,7 +32,7 @@ _SPANS = {
     "failed": "nbckpt.cell",
     "pruned": "nbckpt.prune",
 }
-_RESTORED = "nbckpt.capture.restore"
+_RESTORED = "nbckpt.restore"
 _OPERATIONS = {
     "chat": "chat",
     "responses": "chat",
@@ -107,7 +107,7 @@ class Watch:
                 "nbckpt.checkpoint.size", "By", "New bytes of checkpoints"
             ),
             "restore": meter.create_counter(
-                "nbckpt.capture.restore.size", "By", "Bytes of what was brought back"
+                "nbckpt.restore.size", "By", "Bytes of what was brought back"
             ),
         }
         self._durations = {
@@ -115,7 +115,7 @@ class Watch:
                 "nbckpt.checkpoint.duration", "s", "How long a checkpoint held its cell"
             ),
             "restore": meter.create_histogram(
-                "nbckpt.capture.restore.duration", "s", "How long it took to bring values back"
+                "nbckpt.restore.duration", "s", "How long it took to bring values back"
             ),
         }
         meter.create_observable_gauge(
@@ -157,7 +157,7 @@ class Watch:
                 **labels,
                 "nbckpt.checkpoint.id": members.get("checkpoint", ""),
                 "nbckpt.checkpoint.name": members.get("name", ""),
-                "nbckpt.session.session": members.get("session", ""),
+                "nbckpt.session": members.get("session", ""),
                 "nbckpt.size": size,
             }
             error = str(members.get("type", event)) if outcome == "failed" else ""

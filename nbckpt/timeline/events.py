@@ -48,7 +48,7 @@ class Kind(NamedTuple):
     Attributes
     ----------
     area
-        Last part of the name of its logger: ``nbckpt.checkpoint``, ``nbckpt.capture.restore``, …
+        Last part of the name of its logger: ``nbckpt.checkpoint``, ``nbckpt.restore``, …
     level
         Its level in `logging`.
     text

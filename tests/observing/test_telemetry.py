@@ -109,7 +109,7 @@ def test_checkpoints_and_moves_are_spans_and_are_counted(tmp_path: Path) -> None
     outer = next(span["id"] for span in spans if span["name"] == "outer")
     own = [span for span in spans if span["name"].startswith("nbckpt.")]
     assert [(s["name"], s["nbckpt.checkpoint.name"]) for s in own] == [
-        ("nbckpt.checkpoint", "a"), ("nbckpt.checkpoint", "b"), ("nbckpt.capture.restore", "a"),
+        ("nbckpt.checkpoint", "a"), ("nbckpt.checkpoint", "b"), ("nbckpt.restore", "a"),
     ]  # fmt: skip
     assert {span["parent"] for span in own} == {outer}
     assert all(0 < span["took_s"] < 60 for span in own)
@@ -118,7 +118,7 @@ def test_checkpoints_and_moves_are_spans_and_are_counted(tmp_path: Path) -> None
         {"unit": "{restore}", "value": 1, "nbckpt.event": "rewound", "nbckpt.outcome": "done"}
     ]
     assert metrics["nbckpt.checkpoint.size"][0]["value"] > 10_000
-    assert metrics["nbckpt.capture.restore.size"][0]["value"] > 10_000
+    assert metrics["nbckpt.restore.size"][0]["value"] > 10_000
     assert metrics["nbckpt.checkpoint.duration"][0]["unit"] == "s"
     assert metrics["nbckpt.unwritten"] == [{"unit": "By", "value": 0}]
 

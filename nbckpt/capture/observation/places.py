@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from nbckpt.fingerprint.values.homes import is_user_file
+from nbckpt.version import PACKAGE
 
 _SYSTEM = ("/proc", "/sys", "/dev", "/run", "/etc", "/usr", "/lib", "/lib64", "/bin", "/sbin")
 _HOME_CACHES = (
@@ -46,8 +47,7 @@ class Places:
     def _left_out(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Folders left out inside the root, and outside it."""
         kinds = ("stdlib", "platstdlib", "purelib", "platlib")
-        here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
-        libraries = [*map(sysconfig.get_path, kinds), here, sys.prefix, sys.base_prefix]
+        libraries = [*map(sysconfig.get_path, kinds), str(PACKAGE), sys.prefix, sys.base_prefix]
         named = [os.environ[name] for name in _VARIABLES if os.environ.get(name)]
         home = os.path.expanduser("~")  # noqa: PTH111  # texts all the way
         caches = [os.path.join(home, name) for name in _HOME_CACHES]  # noqa: PTH118

@@ -10,6 +10,8 @@ from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from nbckpt.version import PACKAGE
+
 
 def home_of(value: object, namespace: Mapping[str, object]) -> str | None:
     """Where `value` can be imported from, as ``module:name``; None if it is the user's own.
@@ -122,4 +124,4 @@ def _library_folders() -> tuple[Path, ...]:
     # Not `sys.prefix` itself: with Python in /usr, a project in /usr/src is still the user's.
     kinds = ("stdlib", "platstdlib", "purelib", "platlib")
     folders = [Path(sysconfig.get_path(kind)) for kind in kinds]
-    return (*folders, *(f.resolve() for f in folders), Path(__file__).parent.parent)
+    return (*folders, *(f.resolve() for f in folders), PACKAGE)

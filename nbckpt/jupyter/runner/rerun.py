@@ -32,7 +32,7 @@ def rerun(
     everything: bool = False,
     tell: Callable[[str], object],
 ) -> dict[str, Any]:
-    """Rerun the cells after `ref` in a new kernel; the result as `nbckpt.steps.rerun.rerun` has it.
+    """Rerun the cells after `ref` in a new kernel; the result as `nbckpt.rerun` has it.
 
     Parameters
     ----------
