@@ -185,7 +185,9 @@ class Workspace(Own):
                 kept=self.tracker.present(),
                 met=met,
             )
-        groups = self.capturer.encoder.sharing(n for n in sorted(key.inputs) if n in self._namespace)
+        groups = self.capturer.encoder.sharing(
+            n for n in sorted(key.inputs) if n in self._namespace
+        )
         return key._replace(shares=tuple(map(self._described, groups)))
 
     def _described(self, group: Sequence[str]) -> str:
