@@ -53,7 +53,12 @@ def pytest_configure(config: pytest.Config) -> None:
             compileall.compile_dir(folder, quiet=2, workers=2)
 
 
-_KERNELS = {"tests.kernels", "tests.kernel_server", "tests.running", "tests.capture.observation.kernels"}
+_KERNELS = {
+    "tests.kernels",
+    "tests.kernel_server",
+    "tests.running",
+    "tests.capture.observation.kernels",
+}
 """Modules with which tests start kernels."""
 
 
@@ -77,7 +82,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @functools.cache
 def _starts_kernels(module: object) -> bool:
     """True if a test's module uses one of those with which tests start kernels."""
-    used = {getattr(value, "__module__", None) for value in vars(module).values()} if module else set()
+    used = (
+        {getattr(value, "__module__", None) for value in vars(module).values()} if module else set()
+    )
     named = {value.__name__ for value in vars(module).values() if isinstance(value, ModuleType)}
     return not _KERNELS.isdisjoint(used | named)
 
