@@ -17,22 +17,28 @@ AROUND = ("pre_execute", "pre_run_cell", "post_run_cell", "post_execute")
 
 
 class BackgroundChanges:
-    """The variables of a session that tasks and threads may change beside its cells."""
+    """The variables of a session that tasks and threads may change beside its cells.
+
+    Attributes
+    ----------
+    names
+        As it was found last; None: any.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._names: frozenset[str] | None = frozenset()
+        self.names: frozenset[str] | None = frozenset()
 
     def note(self) -> None:
         """Count what they may have changed since a cell began or ended last."""
         session = self._session
-        session.workspace.tracker.touched(self._names)
+        session.workspace.tracker.touched(self.names)
         try:
             session.state(StepState).at_work = at_work(session.namespace)
             works = [*session.state(StepState).at_work, *threads_at_work(session.namespace)]
-            self._names = touched_at_work(works, session.namespace)
+            self.names = touched_at_work(works, session.namespace)
         except Exception:  # whatever a loop or thread of another kind says: it may be anything
-            self._names = None
+            self.names = None
 
 
 def touched_by_callbacks(events: Any, namespace: Mapping[str, object]) -> frozenset[str] | None:

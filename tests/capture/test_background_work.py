@@ -181,7 +181,7 @@ def test_cells_that_nothing_goes_on_beside_are_not_looked_at_for_it(tmp_path: Pa
         beside = kernel.run(
             "from nbckpt.capture.background_work import at_work\nat_work(globals()), "
             "[m for m in shell.magics_manager.registry.values() if hasattr(m, '_cells')][0]"
-            "._cells._beside"
+            "._cells._background.names"
         )
 
     assert beside.result == "([], frozenset())", beside.error
