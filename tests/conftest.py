@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -65,7 +64,7 @@ _KERNELS = {
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses by the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by what they start, and cases beyond the sample of a long list."""
-    seen: Counter[str] = Counter()
+    seen: dict[str, list[object]] = {}
     for item in items:
         folder = item.path.parent.as_posix()
         if folder.endswith(("tests/browser", "tests/jupyter/view")):
@@ -73,10 +72,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if _starts_kernels(getattr(item, "module", None)):
             item.add_marker("kernel")
         if (sampled := item.get_closest_marker("sampled")) is not None:
-            name = f"{item.path}::{getattr(item, 'originalname', item.name)}"
-            if seen[name] % sampled.args[0]:
+            function = f"{item.path}::{getattr(item, 'originalname', item.name)}"
+            groups = seen.setdefault(function, [])
+            group = _group_of(item, **sampled.kwargs)
+            if group not in groups:
+                groups.append(group)
+            if groups.index(group) % sampled.args[0]:
                 item.add_marker("exhaustive")
-            seen[name] += 1
+
+
+def _group_of(item: pytest.Item, by: str | None = None) -> object:
+    """What is in the sample or not: the case, or all with the same value of the parameter `by`."""
+    call = getattr(item, "callspec", None)
+    return call.params[by] if by is not None and call is not None else item.name
 
 
 @functools.cache
