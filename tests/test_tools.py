@@ -19,7 +19,7 @@ SCRIPTS = Path(sys.executable).parent
         ["ruff", "check", "."],
         ["mypy"],
         ["lint-imports"],
-        ["lint-imports", "--config", "tests/acyclic.toml"],
+        ["lint-imports", "tests/acyclic.toml"],
     ],
     ids=" ".join,
 )
