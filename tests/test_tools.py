@@ -21,6 +21,7 @@ SCRIPTS = Path(sys.executable).parent
         ["ruff", "check", "."],
         ["mypy"],
         ["lint-imports"],
+        ["lint-imports", "tests/acyclic.toml"],
     ],
     ids=" ".join,
 )

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+_METHODS = ("POST", "GET")
 _HOST = r"(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\]"
 _FIELD = r"[^\s\"'\\,\[\]{}]+"
 
@@ -62,6 +63,13 @@ def hosts_of(text: str) -> tuple[Host, ...]:
     ['*.example.com']
     """
     return tuple(map(_host, _listed(text)))
+
+
+def host_named(text: str, method: str, url: str) -> Host | None:
+    """The host of a text to which a request goes; None for methods that ask no model."""
+    if not text or method not in _METHODS:
+        return None
+    return next((host for host in hosts_of(text) if host.has(url)), None)
 
 
 @lru_cache(8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from nbckpt.config import auto_policy as policy
 from nbckpt.config.auto_policy import Policy
@@ -12,10 +12,6 @@ from nbckpt.digests import Json
 from nbckpt.jupyter.marking import default_name
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.session.session import Session
-from nbckpt.steps.step_state import StepState
-
-if TYPE_CHECKING:
-    from nbckpt.jupyter.cells import Cells
 
 _SYNC, _RERUN = "--sync", "--rerun"
 
@@ -53,22 +49,17 @@ class Ended(NamedTuple):
     shown: Sequence[Json]
 
 
-def obey(cells: Cells, line: str) -> None:
-    """Follow another policy from the next cell on: what `%nbckpt auto LINE` does.
+def parse_line(line: str) -> Auto:
+    """Settings that the line of `%nbckpt auto` names.
 
     Raises
     ------
     UsageError
         If there is no such policy.
-    StoreError
-        If what was joined till now cannot be kept: nothing was changed.
     """
     words = line.split()
     rest = " ".join(word for word in words if word not in (_SYNC, _RERUN))
-    auto = Auto(policy.parse(rest), sync=_SYNC in words, rerun=_RERUN in words)
-    cells.session.pending_cells.follow(auto.policy)
-    cells.session.state(StepState).reruns = auto.rerun
-    cells.steps.auto = auto
+    return Auto(policy.parse(rest), sync=_SYNC in words, rerun=_RERUN in words)
 
 
 def join(session: Session, ended: Ended, tree: ast.Module, *, sync: bool) -> Checkpoint | None:

@@ -52,6 +52,21 @@ class CellSteps:
         self._shell = shell
         self._session = session
 
+    def follow(self, line: str) -> None:
+        """Follow another policy from the next cell on: what `%nbckpt auto LINE` does.
+
+        Raises
+        ------
+        UsageError
+            If there is no such policy.
+        StoreError
+            If what was joined till now cannot be kept: nothing was changed.
+        """
+        auto = autos.parse_line(line)
+        self._session.pending_cells.follow(auto.policy)
+        self._session.state(StepState).reruns = auto.rerun
+        self.auto = auto
+
     # -- before a cell runs -------------------------------------------------------------------
 
     def request(self, cell: RunningCell, line: str | None) -> tuple[Request | None, bool]:

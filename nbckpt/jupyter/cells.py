@@ -39,7 +39,6 @@ from nbckpt.steps.step_state import StepState
 
 # What only cells need is imported by the first of them, not by `%load_ext` and `%resume`.
 if TYPE_CHECKING:
-    from nbckpt.steps.rerun.rerun import Runner
     from nbckpt.steps.step import Step
 
 _QUIET = ast.fix_missing_locations(ast.Module([ast.Expr(ast.Constant(";"))], [])).body[0]
@@ -75,7 +74,6 @@ class Cells:
         self._is_unseen_told = False
         self._may_be_loading = True
         session.workspace.guards_blocks = True
-        session.state(StepState).runner = self._runner
         session.state(StepState).confirms = self._confirm
 
     @property
@@ -259,11 +257,6 @@ class Cells:
         self.session.writes.settle()
         while self.session.writes.news:
             notices.warn(self.session.writes.news.popleft())
-
-    def _runner(self, *, quiet: bool = False) -> Runner:
-        from nbckpt.jupyter.rerunning import InShell
-
-        return InShell(self.shell, self, quiet=quiet)
 
     def _confirm(self, question: str) -> bool | None:
         """A user's answer; None where nobody can be asked."""

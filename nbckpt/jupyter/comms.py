@@ -18,7 +18,7 @@ with ``{id, ok, result}`` or ``{id, ok, error, kind}``; ``hello`` gives all that
 
 A write is an `execute_request` of no code, with one user expression::
 
-    __import__('nbckpt.jupyter.comms', fromlist=['written']).written('rewind', '{"ref": "embed"}')
+    __import__('nbckpt.jupyter.page_writes', fromlist=['written']).written('rewind', '{"ref": "a"}')
 
 It binds nothing, is not a cell to IPython or to nbckpt, and its answer is the JSON of the reply's
 `user_expressions`. A reply `aborted` says that a cell before it failed: nothing was done.
@@ -34,7 +34,6 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.fingerprint.names import Own
 from nbckpt.jupyter.requests import running_cell
 from nbckpt.version import __version__
 
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
 TARGET = "nbckpt"
 PROTOCOL = 1
 EVENTS = "nbckpt-events-"
+_VERSIONS = {"version": __version__, "protocol": PROTOCOL}
 
 
 class Comms:
@@ -77,9 +77,9 @@ class Comms:
             return None
         from comm import create_comm
 
-        before, data = self._events, {"version": __version__, "protocol": PROTOCOL}
+        before = self._events
         comm_id = EVENTS + os.urandom(8).hex()
-        self._events = create_comm(target_name=TARGET, comm_id=comm_id, data=data)
+        self._events = create_comm(target_name=TARGET, comm_id=comm_id, data=dict(_VERSIONS))
         if before is not None:
             before.close()
         return comm_id
@@ -108,33 +108,5 @@ class Comms:
         from nbckpt.jupyter.pages import Pages
 
         if self._pages is None:
-            self._pages = self._context.run(Pages, self._cells, self)
+            self._pages = self._context.run(Pages, self._cells, self.send, _VERSIONS)
         self._pages.admit(comm)
-
-
-class Written(Own):
-    """The answer to a write, as JSON to who asked for it."""
-
-    def __init__(self, answer: Mapping[str, Any]) -> None:
-        self.answer = answer
-
-    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
-        return {"application/json": dict(self.answer), "text/plain": repr(self)}
-
-    def __repr__(self) -> str:
-        return "<done>" if self.answer.get("ok") else f"<not done: {self.answer.get('error')}>"
-
-
-def written(op: str, args: str) -> Written:
-    """Do what a page asks for, now: no cell runs.
-
-    Parameters
-    ----------
-    op
-        What; one of `nbckpt.jupyter.panel.WRITES`, or ``announce``.
-    args
-        Its arguments, as JSON.
-    """
-    from nbckpt.jupyter import pages
-
-    return Written(pages.write(op, args))

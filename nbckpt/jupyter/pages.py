@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
-
-from IPython.core.getipython import get_ipython
 
 from nbckpt.errors import UsageError
 from nbckpt.jupyter import questions
 from nbckpt.jupyter.cells import Cells
-from nbckpt.jupyter.comms import PROTOCOL, Comms
 from nbckpt.jupyter.panel import WRITES, refusal
 from nbckpt.jupyter.views import Views
 from nbckpt.reports.timeline_rows import Listed, Row
-from nbckpt.version import __version__
 
 if TYPE_CHECKING:
     from nbckpt.jupyter.panel import Answer, Args
 
 HELLO, MARKS = "hello", "marks"
-_SHAPE = "a request is an object with 'id', 'op' and 'args', which is an object, too"
+SHAPE = "a request is an object with 'id', 'op' and 'args', which is an object, too"
 
 
 class Pages:
     """Those of one session: one view of its timeline, for all of them.
+
+    Parameters
+    ----------
+    send
+        Sends an event to all pages.
+    versions
+        Those of nbckpt and of its protocol, which the answer to ``hello`` gives.
 
     Attributes
     ----------
@@ -33,9 +35,15 @@ class Pages:
         Where it is one of several.
     """
 
-    def __init__(self, cells: Cells, comms: Comms) -> None:
+    def __init__(
+        self,
+        cells: Cells,
+        send: Callable[[Mapping[str, Any]], None],
+        versions: Mapping[str, object],
+    ) -> None:
         self.views = Views.of(cells)
-        self._comms = comms
+        self._send = send
+        self._versions = versions
         self._revision = 0
         self._rows: dict[str, Row] = {}
         self._older = 0
@@ -66,18 +74,18 @@ class Pages:
         """Tell all pages what is new."""
         event = self._news(listed)
         if event is not None:
-            self._comms.send({**event, "status": dict(status)})
+            self._send({**event, "status": dict(status)})
         elif {**self._status, "now": 0} != {**status, "now": 0}:
-            self._comms.send({"event": "status", "status": dict(status)})
+            self._send({"event": "status", "status": dict(status)})
         self._status = dict(status)
         marks = self.views.marks(status["busy"])
         if marks != self._marks:
             self._marks = marks
-            self._comms.send({"event": "marks", "marks": marks})
+            self._send({"event": "marks", "marks": marks})
         approvals = questions.waiting(self.views.cells.session)
         if approvals != self._approvals:
             self._approvals = approvals
-            self._comms.send({"event": "approvals", "approvals": approvals})
+            self._send({"event": "approvals", "approvals": approvals})
 
     def _news(self, listed: Listed) -> dict[str, Any] | None:
         """Event that reports new, changed and gone rows; None if they are as they were."""
@@ -115,7 +123,7 @@ class Pages:
 
         args = request.get("args") or {} if isinstance(request, Mapping) else None
         if not isinstance(request, Mapping) or not isinstance(args, Mapping):
-            reply(refusal(_SHAPE, UsageError.__name__))
+            reply(refusal(SHAPE, UsageError.__name__))
             return
         op = str(request.get("op"))
         if op in (HELLO, MARKS):
@@ -137,8 +145,7 @@ class Pages:
         listed, status = self.views.now()
         self.show(listed, status)
         return {
-            "version": __version__,
-            "protocol": PROTOCOL,
+            **self._versions,
             "revision": self._revision,
             "rows": listed.rows,
             "older": listed.older,
@@ -161,23 +168,3 @@ class Pages:
             )
         self.show(*self.views.now())
         return {"marks": self._marks}
-
-
-def write(op: str, text: str) -> Answer:
-    """Do what a page asks for with arguments that are JSON; on the main thread, between cells."""
-    from nbckpt.jupyter.shell import attached
-
-    shell: Any = get_ipython()
-    try:
-        extension = attached(shell)
-        args = json.loads(text)
-        if not isinstance(args, Mapping):
-            raise UsageError(_SHAPE)
-        if op == "announce":
-            return {"ok": True, "result": {"comm_id": extension.comms.announce()}}
-        if op not in WRITES:
-            message = f"{op!r} is nothing that changes a notebook: {', '.join(sorted(WRITES))} are"
-            raise UsageError(message)
-    except (UsageError, ValueError) as problem:
-        return refusal(str(problem), UsageError.__name__)
-    return Views.of(extension.cells).write(op, args)

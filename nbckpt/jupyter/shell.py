@@ -13,7 +13,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from nbckpt import reports
 from nbckpt.config.sources import settings_from, settings_of
 from nbckpt.errors import NbckptError, UsageError
-from nbckpt.jupyter import autos, notices
+from nbckpt.jupyter import notices
 from nbckpt.jupyter.awaited import Awaiter
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.comms import Comms
@@ -30,6 +30,7 @@ from nbckpt.storage.store import Store
 from nbckpt.timeline.events import let_shell_warn
 
 if TYPE_CHECKING:
+    from nbckpt.jupyter.rerunning import InShell
     from nbckpt.steps.approvals.desk import Desk
     from nbckpt.steps.approvals.showing import Shown
     from nbckpt.timeline.approvals import Question
@@ -59,6 +60,7 @@ class Extension:
         )
         steps = self.session.state(StepState)
         steps.asker = self._ask
+        steps.runner = self._runner
         steps.results = (vars(shell.displayhook), shell.user_ns_hidden)
         self.cells = Cells(shell, self.session)
         self.comms = Comms(self.cells)
@@ -88,7 +90,7 @@ class Extension:
         current_session.begin(self.session)
         let_shell_warn(does=True)
         if auto := self.session.settings.auto:
-            autos.obey(self.cells, auto)
+            self.cells.steps.follow(auto)
 
     def _lines(self) -> list[tuple[list[Any], Any]]:
         """The lists of what a cell goes through that may be replaced, and what stands there."""
@@ -139,6 +141,12 @@ class Extension:
         from nbckpt.jupyter import asking
 
         return asking.ask(self._shell, desk, question)
+
+    def _runner(self, *, quiet: bool = False) -> InShell:
+        """Run recorded cells as the shell runs any cell."""
+        from nbckpt.jupyter.rerunning import InShell
+
+        return InShell(self._shell, self.cells, quiet=quiet)
 
     def _forget_magics(self) -> None:
         """Take the magics off, but not what another extension put under one of their names."""

@@ -15,12 +15,9 @@ _making = threading.Lock()
 
 
 def begin(session: Session) -> None:
-    """Record the calls of a session's steps; at once, with whatever HTTP libraries come later."""
+    """Record the calls of a session's steps that the seams see, from now on."""
     _open[:] = [session]
     _made.clear()
-    from nbckpt.llm import seams
-
-    seams.install()
 
 
 def end() -> None:

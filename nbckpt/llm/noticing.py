@@ -7,11 +7,8 @@ import re
 from collections import Counter
 from urllib.parse import urlsplit
 
-from nbckpt.config.record_hosts import Host, hosts_of
+from nbckpt.config.record_hosts import host_named
 from nbckpt.llm import current, providers, scope
-
-METHODS = ("POST", "GET")
-"""Of requests to hosts that the user names."""
 
 passed: Counter[str] = Counter()
 """Host of a provider → requests that went through a seam and were no model calls."""
@@ -31,7 +28,9 @@ def is_worth(method: str, url: str) -> bool:
     """True if a request may be one to record: quick, for each request of any kind."""
     if len(_seen) < _MOST:
         _seen.add(_place_of(url))
-    if providers.may_be_call(method, url) or named(method, url) is not None:
+    if providers.may_be_call(method, url):
+        return True
+    if host_named(current.setting("record_hosts"), method, url) is not None:
         return True
     if providers.watched(url):
         host = urlsplit(url).hostname or ""
@@ -43,14 +42,6 @@ def is_worth(method: str, url: str) -> bool:
                 f"`%nbckpt config record_hosts {host}` has them recorded",
             )
     return False
-
-
-def named(method: str, url: str) -> Host | None:
-    """The host of the configuration that a request goes to."""
-    text = current.setting("record_hosts")
-    if not text or method not in METHODS:
-        return None
-    return next((host for host in hosts_of(text) if host.has(url)), None)
 
 
 def connected(host: object, port: object, way: str = "") -> None:
@@ -88,7 +79,8 @@ def _is_models(name: str, place: str) -> bool:
     own = (value for key, value in os.environ.items() if _ADDRESSES.fullmatch(key))
     if place in {_place_of(value if "://" in value else f"http://{value}") for value in own}:
         return True
-    return named("POST", f"https://{name}/") is not None
+    text = current.setting("record_hosts")
+    return host_named(text, "POST", f"https://{name}/") is not None
 
 
 def _place_of(url: str) -> str:

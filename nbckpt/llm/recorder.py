@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
+from nbckpt.config.record_hosts import host_named
 from nbckpt.digests import Digest
 from nbckpt.errors import BudgetError, ReplayError
 from nbckpt.llm import keys, providers, scope
-from nbckpt.llm.budget import SessionBudget
 from nbckpt.llm.call import Call, Question
 from nbckpt.llm.flights import Landed
 from nbckpt.llm.http_request import HttpRequest
-from nbckpt.llm.noticing import named
 from nbckpt.llm.occurrence import Occurrence, occurrence_of
 from nbckpt.llm.outcomes import CallOutcomes
 from nbckpt.llm.providers import Endpoint
 from nbckpt.llm.recording_writer import RecordingWriter
 from nbckpt.llm.replay import ReplayLookup
+from nbckpt.llm.session_budget import SessionBudget
 from nbckpt.llm.step_scope import Scope
 from nbckpt.runtime.interrupts import whole
 
@@ -52,6 +52,7 @@ class Recorder:
         self.coalesce = False
         self.outcomes = CallOutcomes(session)
         self.budget = SessionBudget(session)
+        self._session = session
         self._lookup = ReplayLookup(session)
         self._writer = RecordingWriter(session, self._lookup, self.budget, self.outcomes)
 
@@ -104,7 +105,7 @@ class Recorder:
 
     def _begin(self, asked: HttpRequest, *, blocks: bool) -> Call | None:
         body = keys.canonical(asked)
-        endpoint = _endpoint(asked, body.members)
+        endpoint = _endpoint(asked, body.members, self._session.settings.record_hosts)
         if endpoint is None:
             return None
         place = scope.here()
@@ -207,10 +208,10 @@ class Recorder:
         return Call(self._writer, question, landed.kept)
 
 
-def _endpoint(asked: HttpRequest, members: Mapping[str, Any] | None) -> Endpoint | None:
+def _endpoint(asked: HttpRequest, members: Mapping[str, Any] | None, hosts: str) -> Endpoint | None:
     """Endpoint of a request; None if it is neither a model call nor to a host that is named."""
     endpoint = providers.endpoint_of(asked.method, asked.url)
-    host = named(asked.method, asked.url)
+    host = host_named(hosts, asked.method, asked.url)
     if endpoint is not None and providers.is_asked_as(endpoint, members):
         return endpoint._replace(provider=host.provider) if host and host.provider else endpoint
     return None if host is None else providers.raw_endpoint(asked.url, host.provider)

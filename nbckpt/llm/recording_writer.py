@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from nbckpt.config.record_hosts import fields_of
 from nbckpt.errors import StoreError, line_of
 from nbckpt.llm import providers
-from nbckpt.llm.budget import SessionBudget
 from nbckpt.llm.call import Call
 from nbckpt.llm.fields import Fields, values_of
 from nbckpt.llm.flights import Landed
@@ -18,6 +17,7 @@ from nbckpt.llm.making import kept_of, recording_of
 from nbckpt.llm.outcomes import CallOutcomes, notify
 from nbckpt.llm.replay import ReplayLookup
 from nbckpt.llm.secrets import redacted_text, secrets_of
+from nbckpt.llm.session_budget import SessionBudget
 from nbckpt.runtime import telemetry
 from nbckpt.runtime.interrupts import whole
 from nbckpt.timeline.recordings import Outcome, Recording, recording_record

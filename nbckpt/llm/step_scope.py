@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from nbckpt.llm.flights import Flights
-from nbckpt.llm.seams.waiting import wait
+from nbckpt.llm.waiting import wait
 
 if TYPE_CHECKING:
     from nbckpt.llm.call import Call

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from nbckpt.errors import NbckptError
-from nbckpt.session.auto.lifetimes import ENDED
+from nbckpt.timeline.events import ENDED
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session

@@ -13,6 +13,9 @@ def begin(session: Session) -> Session:
     """Make `session` the one that is meant, and whose steps' model calls are recorded."""
     _sessions[:] = [session]
     calls.begin(session)
+    from nbckpt.llm import seams
+
+    seams.install()  # with whatever HTTP libraries come later
     return session
 
 

@@ -16,7 +16,7 @@ from nbckpt.fingerprint.values.lookups import reaches_all
 from nbckpt.model import Checkpoint
 from nbckpt.session.unkept import Maker, changes, refused_by
 from nbckpt.steps import cell_results
-from nbckpt.steps.rerun.recorded_cells import Recorded, parsed, recorded
+from nbckpt.steps.recorded_cells import Recorded, parsed, recorded
 from nbckpt.steps.step_state import StepState
 
 if TYPE_CHECKING:

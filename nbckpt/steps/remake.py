@@ -46,6 +46,7 @@ from nbckpt.steps.makers import (
     sharing_results,
 )
 from nbckpt.steps.needed_variables import needed
+from nbckpt.steps.recorded_cells import parsed, recorded
 from nbckpt.steps.remade_values import (
     astray_results,
     companions_of,
@@ -54,7 +55,6 @@ from nbckpt.steps.remade_values import (
     holding_copies,
     put_aside,
 )
-from nbckpt.steps.rerun.recorded_cells import parsed, recorded
 from nbckpt.steps.step_state import StepState
 
 if TYPE_CHECKING:

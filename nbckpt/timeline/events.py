@@ -64,6 +64,9 @@ class Kind(NamedTuple):
 
 
 _DEBUG, _INFO, _WARNING, _ERROR = logging.DEBUG, logging.INFO, logging.WARNING, logging.ERROR
+ENDED = "ended"
+"""The event that a session writes when it ends as it should."""
+
 _COST = "%(size_bytes)d bytes in %(took_s).3f s"
 
 KINDS: Mapping[str, Kind] = {
@@ -108,7 +111,7 @@ KINDS: Mapping[str, Kind] = {
     "rekeyed": Kind("store", _INFO, "rekeyed the store"),
     "write_failed": Kind("store", _ERROR, "a write was refused: %(error)s", "failed"),
     "hook_failed": Kind("session", _ERROR, "%(where)s: a defect (%(error)s)", "failed"),
-    "ended": Kind("session", _INFO, "session %(session)s ended"),
+    ENDED: Kind("session", _INFO, "session %(session)s ended"),
 }
 """The events that are told; others are in the journal alone."""
 

@@ -59,7 +59,7 @@ def count(folder: Path) -> dict[str, list[str]]:
     stations = Stations()
     os.environ["NBCKPT_STORE"] = str(folder / ".nbckpt")
     import nbckpt
-    from nbckpt.jupyter import comms
+    from nbckpt.jupyter import page_writes
     from nbckpt.testing import Provider
     from tests.bench.shells import make_shell
 
@@ -89,7 +89,7 @@ def count(folder: Path) -> dict[str, list[str]]:
             found["the same, replayed"] = stations.of(lambda again=again: run(again))
             click = json.dumps({"ref": f"b-{n}"})
             found["click on rewind"] = stations.of(
-                lambda click=click: comms.written("rewind", click)
+                lambda click=click: page_writes.written("rewind", click)
             )
     sys.setprofile(None)
     return found

@@ -131,7 +131,7 @@ class Page:
 
     def send_execute(self, code: str, call: str = "") -> str:
         """Ask for a silent request; its id."""
-        module = "__import__('nbckpt.jupyter.comms', fromlist=['written'])"
+        module = "__import__('nbckpt.jupyter.page_writes', fromlist=['written'])"
         content = {
             "code": code,
             "silent": True,

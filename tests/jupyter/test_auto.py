@@ -14,10 +14,10 @@ import pytest
 
 from nbckpt.jupyter.shell import load, unload
 from nbckpt.model import Checkpoint
-from nbckpt.session.auto import lifetimes
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.storage.store import Store
+from nbckpt.timeline.events import ENDED
 from tests.kernels import Kernel
 
 
@@ -136,7 +136,7 @@ def test_a_kernel_that_is_shut_down_keeps_what_is_joined_and_did_not_fail(tmp_pa
         (checkpoint,) = eventually(tmp_path / ".nbckpt", 1)
         session = seen(tmp_path / ".nbckpt")
         deadline = time.monotonic() + 10
-        while not any(r["event"] == lifetimes.ENDED for r in session.store.records("event")):
+        while not any(r["event"] == ENDED for r in session.store.records("event")):
             assert time.monotonic() < deadline  # not after the block, which kills what still ends
             session.refresh()
     assert "a" in checkpoint.changed

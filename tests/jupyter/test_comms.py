@@ -7,7 +7,8 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from nbckpt.jupyter.comms import EVENTS, PROTOCOL, Written, written
+from nbckpt.jupyter.comms import EVENTS, PROTOCOL
+from nbckpt.jupyter.page_writes import Written, written
 from nbckpt.version import __version__
 from tests.jupyter.sidebar import Page
 from tests.kernels import Kernel

@@ -10,9 +10,8 @@ import httpx
 import pytest
 
 from nbckpt.errors import StoreError
-from nbckpt.llm import current, scope
+from nbckpt.llm import current, scope, waiting
 from nbckpt.llm.call import Call
-from nbckpt.llm.seams import waiting
 from nbckpt.session.session import Session
 from nbckpt.testing import Provider
 from tests.llm.asking import body, post, records_of

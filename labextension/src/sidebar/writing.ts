@@ -70,7 +70,7 @@ export async function write(
 
 /** Nothing of it is bound in the user's namespace. */
 function expressionOf(op: string, args: object): string {
-  const room = 'nbckpt.jupyter.comms';
+  const room = 'nbckpt.jupyter.page_writes';
   const given = [op, JSON.stringify(args)].map(python).join(', ');
   return `__import__('${room}', fromlist=['written']).written(${given})`;
 }

@@ -202,7 +202,7 @@ class Commands:
     # -- setting ------------------------------------------------------------------------------
 
     def _auto(self, line: str) -> None:
-        autos.obey(self._cells, line)
+        self._cells.steps.follow(line)
 
 
 def _why_text(step: Any) -> str:

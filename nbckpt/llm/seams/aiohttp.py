@@ -18,7 +18,7 @@ from nbckpt.llm.http_request import HttpRequest, RecordedResponse
 from nbckpt.llm.noticing import is_worth
 from nbckpt.llm.seams.begin import begin_async
 from nbckpt.llm.seams.forms import written
-from nbckpt.llm.seams.waiting import wait_async
+from nbckpt.llm.waiting import wait_async
 
 NAME = "_request"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbckpt.llm import current
-from nbckpt.llm.seams.waiting import is_asyncio, wait, wait_async
+from nbckpt.llm.waiting import is_asyncio, wait, wait_async
 
 if TYPE_CHECKING:
     from nbckpt.llm.call import Call

@@ -16,7 +16,7 @@ from nbckpt.llm.call import Call
 from nbckpt.llm.http_request import HttpRequest, RecordedResponse
 from nbckpt.llm.noticing import is_worth
 from nbckpt.llm.seams.begin import begin, begin_async
-from nbckpt.llm.seams.waiting import wait, wait_async
+from nbckpt.llm.waiting import wait, wait_async
 
 NAME = "_send_single_request"
 

@@ -15,7 +15,7 @@ from nbckpt.llm.call import Call
 from nbckpt.llm.http_request import HttpRequest, RecordedResponse
 from nbckpt.llm.noticing import is_worth
 from nbckpt.llm.seams.begin import begin
-from nbckpt.llm.seams.waiting import wait
+from nbckpt.llm.waiting import wait
 
 NAME = "urlopen"
 READS = ("_fp_read", "_handle_chunk", "_update_chunk_length")

@@ -7,6 +7,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from nbckpt.fingerprint.values.caches import CACHED
+from nbckpt.reports.diff.trees import are_equal
 from nbckpt.runtime.context import called_with
 
 _TELLING = frozenset(
@@ -52,7 +53,7 @@ def _are_alike_functions(before: FunctionType, after: FunctionType) -> bool:
         return False
     if _told_code(before.__code__) != _told_code(after.__code__):
         return False
-    return _are_equal(_held_by(before), _held_by(after))
+    return are_equal(_held_by(before), _held_by(after))
 
 
 def _held_by(function: FunctionType) -> list[object]:
@@ -91,7 +92,7 @@ def _are_alike_members(before: Any, after: Any) -> bool:
     before, after = _inner(before), _inner(after)
     if isinstance(before, FunctionType | type):
         return are_alike(before, after)
-    return _are_equal(before, after)
+    return are_equal(before, after)
 
 
 def _functions_of(one: property) -> tuple[Any, ...]:
@@ -101,9 +102,3 @@ def _functions_of(one: property) -> tuple[Any, ...]:
 def _told_code(code: CodeType) -> object:
     constants = [_told_code(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts]
     return code.co_code, code.co_names, code.co_varnames, constants
-
-
-def _are_equal(before: object, after: object) -> bool:
-    from nbckpt.reports.diff import trees  # which compares functions by what is here
-
-    return trees.are_equal(before, after)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 from nbckpt.reports.diff.as_text import (
@@ -13,8 +13,8 @@ from nbckpt.reports.diff.as_text import (
     side_text,
     told_variable,
 )
-from nbckpt.reports.diff.details import Detail, Line, Row
-from nbckpt.reports.diff.difference import Difference, VariableDifference
+from nbckpt.reports.diff.details import Detail, Line, Row, Status, VariableDifference
+from nbckpt.reports.diff.sides import Side
 
 OPEN = 8
 """So many variables are shown with all that is known of them; of more, each opens by itself."""
@@ -51,25 +51,27 @@ STYLE = """
 _CLASSES = {"+": "plus", "-": "minus", "@": "quiet", " ": ""}
 
 
-def html_of(difference: Difference) -> str:
-    """All that was found, as one element with its style."""
-    is_short = len(difference.variables) <= OPEN
-    parts = [
-        f"<style>{STYLE}</style>",
-        _sides(difference),
-        f"<div>{escape(counts_text(difference))}</div>",
-        *(_variable(v, is_open=is_short) for v in difference.variables),
-        _section("code", difference.code, difference.more[0]),
-        _section("outputs", difference.outputs, difference.more[1]),
-        *(f'<div class="quiet">{escape(remark)}</div>' for remark in difference.remarks),
-    ]
-    return f'<div class="nbckpt-diff">{"".join(parts)}</div>'
+def html_of(sections: Sequence[str]) -> str:
+    """The sections, as one element with its style."""
+    return f'<div class="nbckpt-diff"><style>{STYLE}</style>{"".join(sections)}</div>'
 
 
-def _sides(difference: Difference) -> str:
-    sides = (("a", difference.a), ("b", difference.b))
+def sides_html(a: Side, b: Side) -> str:
+    """The two sides that are compared."""
+    sides = (("a", a), ("b", b))
     lines = (f"<div><b>{label}</b> {escape(side_text(side))}</div>" for label, side in sides)
     return "".join(lines)
+
+
+def counts_html(counts: Mapping[Status, int]) -> str:
+    """Numbers of variables by status."""
+    return f"<div>{escape(counts_text(counts))}</div>"
+
+
+def variables_html(variables: Sequence[VariableDifference]) -> str:
+    """All variables that differ, and how."""
+    is_short = len(variables) <= OPEN
+    return "".join(_variable(variable, is_open=is_short) for variable in variables)
 
 
 def _variable(variable: VariableDifference, *, is_open: bool) -> str:
@@ -114,7 +116,8 @@ def _pre(lines: Sequence[Line]) -> str:
     return f"<pre>{''.join(spans)}</pre>"
 
 
-def _section(title: str, lines: Sequence[Line], more: int) -> str:
+def lines_html(title: str, lines: Sequence[Line], more: int) -> str:
+    """Differing lines under a title; empty if there are none."""
     if not lines:
         return ""
     rest = f'<div class="quiet">… and {more:,} more</div>' if more else ""
@@ -122,3 +125,8 @@ def _section(title: str, lines: Sequence[Line], more: int) -> str:
         f"<details open><summary>{title}</summary>"
         f'<div class="inside">{_pre(lines)}{rest}</div></details>'
     )
+
+
+def remarks_html(remarks: Sequence[str]) -> str:
+    """Further notes, each on a line."""
+    return "".join(f'<div class="quiet">{escape(remark)}</div>' for remark in remarks)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from nbckpt.model import Variable
-from nbckpt.reports.diff.details import Detail, Line
-from nbckpt.reports.diff.difference import Difference, VariableDifference
+from nbckpt.reports.diff.details import Detail, Line, Status, VariableDifference
 from nbckpt.reports.diff.sides import Side
 from nbckpt.text.escape import lines_of, on_a_line
 from nbckpt.text.tables import (
@@ -24,20 +23,17 @@ MARKS = {"added": "+", "removed": "-", "changed": "~", "same": "="}
 ROWS = (Column("", always=True), Column("before", always=True), Column("after", always=True))
 
 
-def text_of(difference: Difference, width: int | None) -> str:
-    """All that was found, in sections."""
-    sections = [
-        facts_text([("a", side_text(difference.a)), ("b", side_text(difference.b))]),
-        counts_text(difference),
-        "\n".join(_variable(v, width) for v in difference.variables),
-        _section("code", difference.code, difference.more[0]),
-        _section("outputs", difference.outputs, difference.more[1]),
-        lines_of(difference.remarks),
-    ]
+def text_of(sections: Sequence[str], width: int | None) -> str:
+    """The sections that are not empty, no line of them wider than `width`."""
     text = "\n\n".join(section for section in sections if section)
     if width is None:
         return text
     return "\n".join(cut(line, width) for line in text.splitlines())
+
+
+def sides_text(a: Side, b: Side) -> str:
+    """The two sides that are compared."""
+    return facts_text([("a", side_text(a)), ("b", side_text(b))])
 
 
 def side_text(side: Side) -> str:
@@ -48,13 +44,18 @@ def side_text(side: Side) -> str:
     return f"{side.name} ({side.id[:ID_LENGTH]}) on {side.branch}, took {took}"
 
 
-def counts_text(difference: Difference) -> str:
+def counts_text(counts: Mapping[Status, int]) -> str:
     """Numbers of variables that were added, removed, changed, and are the same.
 
     Numbers that are 0 are left out.
     """
-    counts = [f"{n:,} {status}" for status, n in difference.counts().items() if n]
-    return f"variables: {', '.join(counts) or 'none'}"
+    texts = [f"{n:,} {status}" for status, n in counts.items() if n]
+    return f"variables: {', '.join(texts) or 'none'}"
+
+
+def variables_text(variables: Sequence[VariableDifference], width: int | None) -> str:
+    """All variables that differ, and how."""
+    return "\n".join(_variable(variable, width) for variable in variables)
 
 
 def told_variable(difference: VariableDifference) -> str:
@@ -109,8 +110,14 @@ def _lines(lines: Sequence[Line]) -> Iterator[str]:
     return (on_a_line(f"{line.sign} {line.text}".rstrip(), colours=True) for line in lines)
 
 
-def _section(title: str, lines: Sequence[Line], more: int) -> str:
+def lines_text(title: str, lines: Sequence[Line], more: int) -> str:
+    """Differing lines under a title; empty if there are none."""
     if not lines:
         return ""
     texts = [*_lines(lines), *([f"… and {more:,} more"] if more else [])]
     return f"{title}\n{indented(chr(10).join(texts))}"
+
+
+def remarks_text(remarks: Sequence[str]) -> str:
+    """Further notes, each on a line."""
+    return lines_of(remarks)

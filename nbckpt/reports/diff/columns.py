@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Protocol, TypeAlias
 
-from nbckpt.reports.diff.details import Limits
 from nbckpt.reports.diff.parts import keyed
 from nbckpt.reports.diff.telling import is_equal, is_scalar, told
+from nbckpt.reports.diff.trees import are_equal
 
 Key: TypeAlias = tuple[Hashable, int]
 """A column's name, and which of those of this name it is."""
@@ -130,7 +130,6 @@ def differing_objects(
     before: Sequence[Any], after: Sequence[Any], wanted: int
 ) -> tuple[int, list[int]]:
     """Number of values that differ, and places of the first of them; compared one by one."""
-    from nbckpt.reports.diff import trees
 
     def is_same(one: Any, other: Any) -> bool:
         if one is other or (is_missing(one) and is_missing(other)):
@@ -138,7 +137,7 @@ def differing_objects(
         if is_scalar(one) or is_scalar(other):
             return is_equal(one, other)
         keys = keyed(one)[0], keyed(other)[0]
-        return keys[0] == keys[1] is not None or trees.are_equal(one, other)
+        return keys[0] == keys[1] is not None or are_equal(one, other)
 
     pairs = enumerate(zip(before, after, strict=True))
     found = [i for i, (one, other) in pairs if not is_same(one, other)]
@@ -153,35 +152,6 @@ def is_missing(value: object) -> bool:
         return value != value  # not-a-number
     pandas = sys.modules.get("pandas")
     return pandas is not None and (value is pandas.NA or value is pandas.NaT)
-
-
-def pair_of(before: Any, after: Any, limits: Limits) -> Pair | None:
-    """The two side by side if they are tables or series of one kind, else None."""
-    for package, made in _PACKAGES.items():
-        if package in sys.modules and (pair := made()(before, after, limits)):
-            return pair
-    return None
-
-
-def _pandas() -> Callable[[Any, Any, Limits], Pair | None]:
-    from nbckpt.reports.diff.pandas_columns import pair_of_pandas
-
-    return pair_of_pandas
-
-
-def _polars() -> Callable[[Any, Any, Limits], Pair | None]:
-    from nbckpt.reports.diff.arrow_columns import pair_of_polars
-
-    return pair_of_polars
-
-
-def _arrow() -> Callable[[Any, Any, Limits], Pair | None]:
-    from nbckpt.reports.diff.arrow_columns import pair_of_arrow
-
-    return pair_of_arrow
-
-
-_PACKAGES = {"pandas": _pandas, "polars": _polars, "pyarrow": _arrow}
 
 
 def place_text(name: object, row: object) -> str:

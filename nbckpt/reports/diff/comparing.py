@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from nbckpt.errors import NOT_YOURS, NbckptError
 from nbckpt.fingerprint import random_state
 from nbckpt.model import Variable
-from nbckpt.reports.diff.details import Detail, Limits, Row
-from nbckpt.reports.diff.difference import Difference, Status, VariableDifference
+from nbckpt.reports.diff import families
+from nbckpt.reports.diff.details import Detail, Limits, Row, Status, VariableDifference
+from nbckpt.reports.diff.difference import Difference
 from nbckpt.reports.diff.shown import shown_otherwise
 from nbckpt.reports.diff.sides import LIVE, Side, sides_of
 from nbckpt.reports.diff.telling import cut
@@ -166,12 +167,10 @@ class _Lookup:
         return f"not looked into: {bytes_text(variable.size_bytes)} would have to be loaded"
 
     def _compared(self, name: str) -> Detail:
-        from nbckpt.reports.diff.families import detail
-
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about versions, empty slices and the like
             one, other = (side.value(name) for side in self._sides)
-            found = detail(one, other, self._limits)
+            found = families.detail(one, other, self._limits)
             if found.is_same:
                 found = shown_otherwise(found.kind, one, other) or found
         return found._replace(rows=tuple(_of_variable(name, row) for row in found.rows))

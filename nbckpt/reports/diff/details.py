@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
+from nbckpt.model import Variable
+
 Kind: TypeAlias = Literal["frame", "array", "text", "code", "tree", "model", "value", "unreadable"]
 Sign: TypeAlias = Literal[" ", "+", "-", "@"]
+Status: TypeAlias = Literal["added", "removed", "changed", "same"]
 
 
 class Line(NamedTuple):
@@ -51,6 +54,65 @@ class Detail(NamedTuple):
     lines: tuple[Line, ...] = ()
     more: int = 0
     is_same: bool = False
+
+
+class VariableDifference(NamedTuple):
+    """One variable on both sides.
+
+    Attributes
+    ----------
+    status
+        ``same`` for one whose bytes differ and whose value does not; others that are the same
+        are counted alone.
+    a, b
+        What is known of it on each side; None where it is not.
+    detail
+        How the two differ; None where one is missing.
+    """
+
+    name: str
+    status: Status
+    a: Variable | None
+    b: Variable | None
+    detail: Detail | None
+
+    def as_record(self) -> dict[str, object]:
+        """The same for programs."""
+        return {
+            "name": self.name,
+            "status": self.status,
+            "a": _variable_record(self.a),
+            "b": _variable_record(self.b),
+            "detail": _detail_record(self.detail),
+        }
+
+
+def _variable_record(variable: Variable | None) -> dict[str, object] | None:
+    if variable is None:
+        return None
+    return {
+        "type_name": variable.type_name,
+        "shape": variable.shape,
+        "size_bytes": variable.size_bytes,
+        "preview": variable.preview,
+    }
+
+
+def _detail_record(detail: Detail | None) -> dict[str, object] | None:
+    if detail is None:
+        return None
+    return {
+        "kind": detail.kind,
+        "summary": detail.summary,
+        "rows": [list(row) for row in detail.rows],
+        "lines": line_records(detail.lines),
+        "more": detail.more,
+    }
+
+
+def line_records(lines: tuple[Line, ...]) -> list[dict[str, str]]:
+    """The lines of a diff for programs."""
+    return [line._asdict() for line in lines]
 
 
 SAME_VALUE = "same value"

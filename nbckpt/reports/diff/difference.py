@@ -3,45 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, TypeAlias
 
 from nbckpt.fingerprint.names import Own
-from nbckpt.model import Variable
-from nbckpt.reports.diff.details import Detail, Line
+from nbckpt.reports.diff.details import Line, Status, VariableDifference, line_records
 from nbckpt.reports.diff.sides import Side
-
-Status: TypeAlias = Literal["added", "removed", "changed", "same"]
-
-
-class VariableDifference(NamedTuple):
-    """One variable on both sides.
-
-    Attributes
-    ----------
-    status
-        ``same`` for one whose bytes differ and whose value does not; others that are the same
-        are counted alone.
-    a, b
-        What is known of it on each side; None where it is not.
-    detail
-        How the two differ; None where one is missing.
-    """
-
-    name: str
-    status: Status
-    a: Variable | None
-    b: Variable | None
-    detail: Detail | None
-
-    def as_record(self) -> dict[str, object]:
-        """The same for programs."""
-        return {
-            "name": self.name,
-            "status": self.status,
-            "a": _variable_record(self.a),
-            "b": _variable_record(self.b),
-            "detail": _detail_record(self.detail),
-        }
 
 
 @dataclass(frozen=True)
@@ -79,9 +44,17 @@ class Difference(Own):
         width
             Characters that there is room for; None: no limit.
         """
-        from nbckpt.reports.diff.as_text import text_of
+        from nbckpt.reports.diff import as_text
 
-        return text_of(self, width)
+        sections = [
+            as_text.sides_text(self.a, self.b),
+            as_text.counts_text(self.counts()),
+            as_text.variables_text(self.variables, width),
+            as_text.lines_text("code", self.code, self.more[0]),
+            as_text.lines_text("outputs", self.outputs, self.more[1]),
+            as_text.remarks_text(self.remarks),
+        ]
+        return as_text.text_of(sections, width)
 
     def as_record(self) -> dict[str, object]:
         """The difference for programs: plain values, times in seconds since the epoch."""
@@ -89,8 +62,8 @@ class Difference(Own):
             "a": self.a.as_record(),
             "b": self.b.as_record(),
             "variables": [variable.as_record() for variable in self.variables],
-            "code": {"lines": _line_records(self.code)},
-            "outputs": {"lines": _line_records(self.outputs)},
+            "code": {"lines": line_records(self.code)},
+            "outputs": {"lines": line_records(self.outputs)},
             "same": self.same,
             "remarks": list(self.remarks),
         }
@@ -108,33 +81,15 @@ class Difference(Own):
         return self.text()
 
     def _repr_html_(self) -> str:
-        from nbckpt.reports.diff.as_html import html_of
+        from nbckpt.reports.diff import as_html
 
-        return html_of(self)
-
-
-def _variable_record(variable: Variable | None) -> dict[str, object] | None:
-    if variable is None:
-        return None
-    return {
-        "type_name": variable.type_name,
-        "shape": variable.shape,
-        "size_bytes": variable.size_bytes,
-        "preview": variable.preview,
-    }
-
-
-def _detail_record(detail: Detail | None) -> dict[str, object] | None:
-    if detail is None:
-        return None
-    return {
-        "kind": detail.kind,
-        "summary": detail.summary,
-        "rows": [list(row) for row in detail.rows],
-        "lines": _line_records(detail.lines),
-        "more": detail.more,
-    }
-
-
-def _line_records(lines: tuple[Line, ...]) -> list[dict[str, str]]:
-    return [line._asdict() for line in lines]
+        return as_html.html_of(
+            [
+                as_html.sides_html(self.a, self.b),
+                as_html.counts_html(self.counts()),
+                as_html.variables_html(self.variables),
+                as_html.lines_html("code", self.code, self.more[0]),
+                as_html.lines_html("outputs", self.outputs, self.more[1]),
+                as_html.remarks_html(self.remarks),
+            ]
+        )

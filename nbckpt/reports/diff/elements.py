@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from nbckpt.reports.diff.telling import is_equal, is_scalar
+from nbckpt.reports.diff.trees import are_equal
 
 WITH_NAN = "fcmM"
 """Kinds of types that have a not-a-number or a not-a-time."""
@@ -51,6 +52,4 @@ def _differing_fields(one: Any, other: Any) -> Any:
 def _is_equal_object(one: Any, other: Any) -> bool:
     if is_scalar(one) and is_scalar(other):
         return is_equal(one, other)
-    from nbckpt.reports.diff import trees
-
-    return trees.are_equal(one, other)
+    return are_equal(one, other)

@@ -27,6 +27,9 @@ FAMILIES: tuple[Family, ...] = (
 )
 
 
+trees.LEAVES[:] = (frames.detail, arrays.detail, texts.detail)
+
+
 def detail(before: object, after: object, limits: Limits) -> Detail:
     """Differences between two values.
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from nbckpt.reports.diff.columns import Pair, pair_of
+from nbckpt.reports.diff.columns import Pair
 from nbckpt.reports.diff.details import (
     Detail,
     Limits,
@@ -137,3 +138,32 @@ def _looked_at(pair: Pair, limits: Limits) -> Iterator[str]:
     cut_off = [room for room in rooms if room < pair.n_common]
     if cut_off:
         yield f"of {len(cut_off)} columns a sample of {min(cut_off):,} rows was compared"
+
+
+def pair_of(before: Any, after: Any, limits: Limits) -> Pair | None:
+    """The two side by side if they are tables or series of one kind, else None."""
+    for package, made in _PACKAGES.items():
+        if package in sys.modules and (pair := made()(before, after, limits)):
+            return pair
+    return None
+
+
+def _pandas() -> Callable[[Any, Any, Limits], Pair | None]:
+    from nbckpt.reports.diff.pandas_columns import pair_of_pandas
+
+    return pair_of_pandas
+
+
+def _polars() -> Callable[[Any, Any, Limits], Pair | None]:
+    from nbckpt.reports.diff.arrow_columns import pair_of_polars
+
+    return pair_of_polars
+
+
+def _arrow() -> Callable[[Any, Any, Limits], Pair | None]:
+    from nbckpt.reports.diff.arrow_columns import pair_of_arrow
+
+    return pair_of_arrow
+
+
+_PACKAGES = {"pandas": _pandas, "polars": _polars, "pyarrow": _arrow}

@@ -26,6 +26,7 @@ from nbckpt.reports.diff.telling import (
     told,
     told_apart,
 )
+from nbckpt.reports.diff.trees import Walk, are_equal
 from nbckpt.text.units import count_text
 
 CONTEXT = 2
@@ -125,12 +126,10 @@ def _of_code(before: Any, after: Any, limits: Limits) -> Detail:
 
 def _of_answers(before: Any, after: Any) -> Detail | None:
     """Difference between the answers that two functions under `functools.lru_cache` have kept."""
-    from nbckpt.reports.diff import trees  # which compares functions by what is here
-
     old, new = caches.answers_of(before), caches.answers_of(after)
     if old is None or new is None:
         return None
-    if trees.are_equal(caches.columns_of(old), caches.columns_of(new)):
+    if are_equal(caches.columns_of(old), caches.columns_of(new)):
         return None
     return Detail(
         "code", f"the same code; it has kept {len(old):,} → {count_text(len(new), 'answer')}"
@@ -139,10 +138,8 @@ def _of_answers(before: Any, after: Any) -> Detail | None:
 
 def _of_members(before: type, after: type, limits: Limits) -> Detail:
     """Differences between the attributes of two classes; methods are among them."""
-    from nbckpt.reports.diff import trees  # which compares functions by what is here
-
     members = (SimpleNamespace(**members_of(cls)) for cls in (before, after))
-    found = trees.Walk(limits).run(*members).detail()
+    found = Walk(limits).run(*members).detail()
     bases = [", ".join(b.__qualname__ for b in cls.__bases__) for cls in (before, after)]
     rows = (Row("bases", *bases),) if bases[0] != bases[1] else ()
     summary = "other bases" if rows and found.is_same else found.summary

@@ -12,7 +12,6 @@ from itertools import compress
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from nbckpt.reports.diff import arrays, frames, texts
 from nbckpt.reports.diff.aligning import Stretch, ends, stretches
 from nbckpt.reports.diff.details import (
     Detail,
@@ -43,7 +42,8 @@ ONE = Limits(rows=1, lines=0, objects=50_000, compared_bytes=100_000_000)
 
 PATH_CHARACTERS = 120
 Leaf = Callable[[Any, Any, Limits], Detail | None]
-LEAVES: tuple[Leaf, ...] = (frames.detail, arrays.detail, texts.detail)
+LEAVES: list[Leaf] = []
+"""Families of values that are parts of others and are not walked; `families` names them."""
 
 
 class Place(NamedTuple):

@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterable
 
 from nbckpt.config.auto_policy import Life
 from nbckpt.model import Record
-
-ENDED = "ended"
-"""The event that a session writes when it ends as it should."""
+from nbckpt.timeline.events import ENDED
 
 
 def lives_of(

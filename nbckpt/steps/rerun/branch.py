@@ -21,8 +21,8 @@ from nbckpt.session.session import Session
 from nbckpt.steps import cherry_pick
 from nbckpt.steps.changed_definitions import holds
 from nbckpt.steps.effects import reproduce
+from nbckpt.steps.recorded_cells import Plan, Recorded, made_between
 from nbckpt.steps.rerun.reachability import is_unreached
-from nbckpt.steps.rerun.recorded_cells import Plan, Recorded, made_between
 from nbckpt.timeline.records import event_record
 
 

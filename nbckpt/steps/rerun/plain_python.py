@@ -10,7 +10,7 @@ from nbckpt.errors import UsageError
 from nbckpt.model import Checkpoint
 from nbckpt.runtime.interrupts import allowed, held
 from nbckpt.session.session import Session
-from nbckpt.steps.rerun.recorded_cells import Recorded, without_marker
+from nbckpt.steps.recorded_cells import Recorded, without_marker
 from nbckpt.steps.step import Step
 from nbckpt.steps.step_request import Request
 

@@ -18,8 +18,8 @@ from nbckpt.model import AUTOMATIC, Checkpoint
 from nbckpt.runtime.interrupts import breathe, held, whole
 from nbckpt.session.session import Session
 from nbckpt.steps.cherry_pick import tags_of
+from nbckpt.steps.recorded_cells import Plan, Recorded
 from nbckpt.steps.rerun.branch import Line
-from nbckpt.steps.rerun.recorded_cells import Plan, Recorded
 from nbckpt.steps.rerun.result import CellRun, Rerun, State
 from nbckpt.steps.step import Step
 from nbckpt.steps.step_request import Request

@@ -12,7 +12,7 @@ from nbckpt.errors import CheckpointNotFoundError, UsageError
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
-from nbckpt.steps.rerun.recorded_cells import (
+from nbckpt.steps.recorded_cells import (
     made_between,
     plan,
     recorded,
