@@ -208,11 +208,12 @@ def _repaired(arguments: argparse.Namespace) -> Repaired:
     import dataclasses
 
     from nbckpt.storage.marking import mend_mark
+    from nbckpt.storage.repairing import repair
 
     mended = mend_mark(parsing.named_store(arguments))
     store = existing_store(arguments)
     try:
-        repaired = store.repair()
+        repaired = repair(store)
     finally:
         store.close()
     if not mended:

@@ -45,7 +45,7 @@ def greeting(timeline: Timeline, branch: str, store: str) -> str:
 
 def strangers_text(store: Store) -> str:
     """Notice of untrusted records, which the store's user did not write; empty without any."""
-    found = store.untrusted()
+    found = store.trust.untrusted()
     if not found.records:
         return ""
     many = count_text(found.checkpoints, "checkpoint")

@@ -131,10 +131,10 @@ def _prune(store: Store, retention: Retention, now: float) -> Pruned:
         require_no_links(store.path, ROOMS)  # what lies behind one is not the store's to delete
         keep_private(store.path, ROOMS)
         store.signers.prepare()
-        store.settle()
+        store.queue.settle()
         for _ in range(TRIES):
             with allowed():
-                plan = Plan(store.path, retention, now, store.unwritten(), store.signers)
+                plan = Plan(store.path, retention, now, store.queue.unwritten(), store.signers)
             done = _Work(store, plan).run()
             if done is not None:
                 with store.writing():  # which notices what has gone
@@ -278,7 +278,7 @@ class _Work:
     def _take_place(self, packs: list[Pack]) -> bool:
         """Give the new journal its name, and take away those of what goes."""
         plan = self._plan
-        more = [*plan.journals.read({}), *self._store.unwritten()]
+        more = [*plan.journals.read({}), *self._store.queue.unwritten()]
         plan.require_all()
         if not plan.goes_on(more):
             return False

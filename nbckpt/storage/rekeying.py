@@ -219,7 +219,7 @@ def _require_sound(store: Store) -> None:
     if mark is None or mark[VERSION] > FORMAT:
         message = f"{store.path} is no store that can be written"
         raise StoreError(message)
-    report = store.check()
+    report = check(store.path)
     if not report.ok:
         message = (
             f"{store.path} is damaged, and nothing of it was changed; `nbckpt check` lists what,"

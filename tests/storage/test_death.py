@@ -12,6 +12,7 @@ import textwrap
 import time
 from pathlib import Path
 
+from nbckpt.storage.check import check
 from nbckpt.storage.store import Store
 
 WRITER = textwrap.dedent("""
@@ -69,7 +70,7 @@ def test_twenty_kills_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None
     for checkpoint_id, digest in acknowledged.items():
         assert checkpoints[checkpoint_id]["changed"][0]["blob"] == digest
         assert bytes(store.get_blob(digest)[0]) == b"stream %d" % int(checkpoint_id.split("-")[1])
-    report = store.check()
+    report = check(store.path)
     assert report.ok, report.problems
     assert store.damages == []
     store.close()

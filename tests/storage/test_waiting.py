@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from nbckpt.errors import StoreError
+from nbckpt.storage.check import check
 from nbckpt.storage.frames import Place
 from nbckpt.storage.packs import PackWriter
 from nbckpt.storage.store import Store
@@ -60,7 +61,7 @@ def test_a_buffer_that_changes_before_it_is_written_is_stored_as_it_was(
 
     assert written == 0
     assert bytes(store.get_blob(digest)[1]) == before
-    assert store.check().problems == ()
+    assert check(store.path).problems == ()
 
 
 def test_what_is_read_before_it_is_written_is_written_first(store: Store, gate: Gate) -> None:

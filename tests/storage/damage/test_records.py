@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from nbckpt.session.session import Session
+from nbckpt.storage.check import check
 from nbckpt.storage.folder import id_of_store
 from nbckpt.storage.signing import Signers
 from nbckpt.storage.store import Store
@@ -71,7 +72,7 @@ def use(path: Path) -> int:
             session.timeline.manifest(one)
         for view in COLUMNS:
             arrow_view(view, store, session.timeline)
-        store.check()
+        check(store.path)
         return len(session.timeline.checkpoints)
     finally:
         store.close()
