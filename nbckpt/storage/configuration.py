@@ -7,7 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from nbckpt.errors import StoreError
-from nbckpt.storage.disk import create_beside, read_whole, refused
+from nbckpt.storage.disk import read_whole, refused
+from nbckpt.storage.new_files import create_beside
 from nbckpt.storage.user import User
 from nbckpt.storage.vouching import SETTINGS, digest_of_settings
 

@@ -11,7 +11,8 @@ import pytest
 
 from nbckpt.errors import StoreError
 from nbckpt.storage.check import check
-from nbckpt.storage.disk import create_beside, read_at, refusal
+from nbckpt.storage.disk import read_at, refusal
+from nbckpt.storage.new_files import create_beside
 from nbckpt.storage.store import Store
 from tests.mounts import mounted
 
