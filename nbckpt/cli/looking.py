@@ -13,7 +13,7 @@ from nbckpt.errors import BranchNotFoundError, SealedError
 from nbckpt.session.maintenance.prune import count
 
 if TYPE_CHECKING:
-    from nbckpt.storage.check import Report
+    from nbckpt.storage.check_report import Report
     from nbckpt.storage.repairing import Repaired
 
 ON_A_SCREEN = 100

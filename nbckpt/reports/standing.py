@@ -16,7 +16,7 @@ from nbckpt.timeline.approvals import APPROVAL, Questions
 from nbckpt.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
-    from nbckpt.storage.check import Report
+    from nbckpt.storage.check_report import Report
     from nbckpt.storage.repairing import Repaired
     from nbckpt.storage.store import Store
 

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from nbckpt.digests import digest_of
-from nbckpt.storage.check import Problem, _Check, check
+from nbckpt.storage.check import _Check, check
+from nbckpt.storage.check_report import Problem
 from nbckpt.storage.store import Store
 
 

@@ -17,7 +17,8 @@ from nbckpt.config.sources import with_stored
 from nbckpt.errors import NbckptError
 from nbckpt.fingerprint import random_state
 from nbckpt.model import Record
-from nbckpt.storage.check import Report, check
+from nbckpt.storage.check import check
+from nbckpt.storage.check_report import Report
 from nbckpt.storage.counting import CHECKPOINT, blobs_named
 from nbckpt.storage.query import relation
 from nbckpt.storage.rewriting import folded
