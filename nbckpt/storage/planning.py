@@ -30,7 +30,7 @@ from nbckpt.storage.rewriting import (
     require_same,
     rewritten,
 )
-from nbckpt.storage.signing import Signers
+from nbckpt.storage.signers import Signers
 from nbckpt.storage.sizes import size_of_file
 from nbckpt.text.units import bytes_text
 from nbckpt.timeline.recordings import RECORDING

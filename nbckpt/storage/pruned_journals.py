@@ -16,7 +16,7 @@ from nbckpt.storage.frames import Name, Place
 from nbckpt.storage.index import Index
 from nbckpt.storage.journal import BATCH, SUFFIX, Entry, is_live
 from nbckpt.storage.packs import SUFFIX as PACK_SUFFIX
-from nbckpt.storage.signing import Signers
+from nbckpt.storage.signers import Signers
 from nbckpt.storage.writer import batch_of, batch_record
 
 

@@ -23,7 +23,7 @@ from nbckpt.storage.frames import Verified
 from nbckpt.storage.index import Index
 from nbckpt.storage.known import Known
 from nbckpt.storage.locks import Holds
-from nbckpt.storage.signing import Signers
+from nbckpt.storage.signers import Signers
 from nbckpt.storage.stored_blobs import StoredBlobs
 from nbckpt.storage.stored_tables import StoredTables
 from nbckpt.storage.stored_trust import StoredTrust

@@ -16,7 +16,7 @@ from nbckpt.storage.folder import ROOMS
 from nbckpt.storage.journal import Entry
 from nbckpt.storage.locks import Holds
 from nbckpt.storage.private import keep_private
-from nbckpt.storage.signing import Signers
+from nbckpt.storage.signers import Signers
 from nbckpt.storage.workers import Worker
 from nbckpt.storage.writer import Writer
 

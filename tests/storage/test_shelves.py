@@ -11,7 +11,8 @@ from nbckpt.model import Record
 from nbckpt.storage import journal as journals
 from nbckpt.storage.check import check
 from nbckpt.storage.lines import Unread
-from nbckpt.storage.signing import Opened, Signers
+from nbckpt.storage.signers import Signers
+from nbckpt.storage.signing import Opened
 from nbckpt.storage.store import Store
 from nbckpt.timeline.recordings import RECORDING, recording_from, recording_record
 from tests.llm.test_records import ONE

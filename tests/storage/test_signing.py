@@ -20,7 +20,8 @@ from nbckpt.storage.journal import Follower
 from nbckpt.storage.lines import encode, read_text
 from nbckpt.storage.marking import mend_mark
 from nbckpt.storage.packs import SUFFIX, find_frames, open_pack
-from nbckpt.storage.signing import Signer, Signers
+from nbckpt.storage.signers import Signers
+from nbckpt.storage.signing import Signer
 from nbckpt.storage.store import Store
 from tests.storage.users import checkpoint, timeline_of, trusted_in, user, write
 

@@ -16,7 +16,7 @@ import pytest
 from nbckpt.session.session import Session
 from nbckpt.storage.check import check
 from nbckpt.storage.folder import id_of_store
-from nbckpt.storage.signing import Signers
+from nbckpt.storage.signers import Signers
 from nbckpt.storage.store import Store
 from nbckpt.storage.views import COLUMNS, arrow_view
 from tests.storage.damage.everything import make_everything
