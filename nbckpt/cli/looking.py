@@ -223,8 +223,10 @@ def _repaired(arguments: argparse.Namespace) -> Repaired:
 
 def _report(arguments: argparse.Namespace) -> Report:
     """Report on the problems of a store; from checksums alone if its key is not here."""
+    from nbckpt.storage.check import check
+
     try:
-        return existing_store(arguments).check()
+        return check(existing_store(arguments).path)
     except SealedError as error:
         from nbckpt.storage.outside import check_from_outside
 

@@ -93,7 +93,7 @@ def test_two_writers_and_a_reader_lose_nothing_and_never_see_half_a_thing(tmp_pa
         for record in records:
             if record["kind"] == "checkpoint":
                 seen.append(record["id"])
-                assert reader.has_blob(record["changed"][0]["blob"])
+                assert reader.blobs.has(record["changed"][0]["blob"])
                 reader.get_blob(record["changed"][0]["blob"])
             else:
                 assert record["checkpoint"] in seen
@@ -103,7 +103,7 @@ def test_two_writers_and_a_reader_lose_nothing_and_never_see_half_a_thing(tmp_pa
     assert [writer.wait() for writer in writers] == [0, 0]
     assert sorted(seen) == sorted(f"{name}-{n}" for name in ("one", "other") for n in range(60))
     assert reader.damages == []
-    assert reader.check().problems == ()
+    assert check(reader.path).problems == ()
     assert slowest_s < 5
     for writer in writers:
         writer.communicate()

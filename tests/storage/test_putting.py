@@ -61,7 +61,7 @@ def test_any_parts_come_back(
 
     assert [bytes(part) for part in later.get_blob(digest)] == [data for data, _ in drawn]
     assert digest == digest_of_parts(parts)
-    assert later.check().problems == ()
+    assert check(later.path).problems == ()
     later.close()
 
 
@@ -223,7 +223,7 @@ def test_a_forked_child_puts_and_reads_large_parts_with_threads_of_its_own(tmp_p
 
     assert os.waitstatus_to_exitcode(status) == 0
     assert [r["at"] for r in later.refresh() if r["kind"] == "event"] == [1.0, 2.0]
-    assert later.check().problems == ()
+    assert check(later.path).problems == ()
     later.close()
     store.close()
 

@@ -236,7 +236,7 @@ def test_an_open_session_notices_what_another_vouches_for(tmp_path: Path) -> Non
     blob = timeline_of(first).checkpoints[f"id{1:018}"].changed["x"].blob
     generation = first.generation
 
-    second.trust()
+    second.trust.vouch()
 
     assert [c.trusted for c in timeline_of(first).checkpoints.values()] == [True]
     assert first.generation > generation

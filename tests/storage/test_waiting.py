@@ -91,7 +91,7 @@ def test_what_the_disk_refuses_later_is_an_error_of_the_commit_and_is_tried_agai
     later = Store.open(store.path, create=False)
     assert [r["blob"] for r in later.refresh() if r["kind"] == "event"] == [digest]
     assert any(later.get_blob(digest)[1])
-    assert later.check().problems == ()
+    assert check(later.path).problems == ()
     later.close()
 
 
@@ -146,7 +146,7 @@ def test_what_waits_when_a_sync_fails_is_written_elsewhere(
     later = Store.open(store.path, create=False)
     assert bytes(later.get_blob(digests[0])[1]) == first
     assert bytes(later.get_blob(digests[1])[1]) == second
-    assert {problem.kind for problem in later.check().problems} <= {"unreachable"}
+    assert {problem.kind for problem in check(later.path).problems} <= {"unreachable"}
     later.close()
 
 

@@ -144,7 +144,7 @@ def test_an_export_is_encrypted_with_a_data_key_of_its_own(key: str, tmp_path: P
     assert out.cipher is not None
     assert session.store.cipher is not None
     assert out.cipher.id != session.store.cipher.id
-    assert out.check().ok
+    assert check(out.path).ok
     for file in (tmp_path / "out").rglob("*"):
         assert not file.is_file() or b"PLANTED" not in file.read_bytes()
 
