@@ -226,7 +226,8 @@ def _report(arguments: argparse.Namespace) -> Report:
     from nbckpt.storage.check import check
 
     try:
-        return check(existing_store(arguments).path)
+        store = existing_store(arguments)  # held: its cipher is known as long as it is
+        return check(store.path)
     except SealedError as error:
         from nbckpt.storage.outside import check_from_outside
 

@@ -58,7 +58,8 @@ def are_right(values: dict[str, object]) -> bool:
 
 def is_sound(path: Path) -> bool:
     try:
-        return check(Store.open(path, create=False).path).ok
+        store = Store.open(path, create=False)
+        return check(store.path).ok
     except NbckptError:
         return False
 

@@ -192,7 +192,8 @@ def _require_kept(promise: Promise, known: dict[str, State], left: Left, folder:
     world = World(folder, notebook="another")
     try:
         loose = {path.rpartition("/")[2] for path in left.loose if "/journal/" in path}
-        report = check(Store.open(folder, create=False).path)
+        store = Store.open(folder, create=False)
+        report = check(store.path)
         torn = [p for p in report.problems if p.kind != "unreachable"]
         told = [*(str(p) for p in torn), *world.store.damages]
         assert all(any(name in text for name in loose) for text in told), told

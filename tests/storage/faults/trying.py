@@ -153,7 +153,8 @@ def require_promises(
     folder: Path, made: Template, durable: dict[str, State], *, stays: str | None
 ) -> None:
     """The store opens, is whole, and holds all that was told to be durable."""
-    report = check(Store.open(folder, create=False).path)
+    store = Store.open(folder, create=False)
+    report = check(store.path)
     assert report.ok, report.problems
     world = World(folder, notebook="another")
     try:
