@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import atexit
 import compileall
+import functools
 import gc
 import json
 import os
 import signal
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -48,6 +51,42 @@ def pytest_configure(config: pytest.Config) -> None:
         root = Path(__file__).parent
         for folder in (root.parent / "nbckpt", root):
             compileall.compile_dir(folder, quiet=2, workers=2)
+
+
+_KERNELS = {
+    "tests.kernels",
+    "tests.kernel_server",
+    "tests.running",
+    "tests.capture.observation.kernels",
+}
+"""Modules with which tests start kernels."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses by the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by what they start, and cases beyond the sample of a long list."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        folder = item.path.parent.as_posix()
+        if folder.endswith(("tests/browser", "tests/jupyter/view")):
+            item.add_marker("browser")
+        if _starts_kernels(getattr(item, "module", None)):
+            item.add_marker("kernel")
+        if (sampled := item.get_closest_marker("sampled")) is not None:
+            name = f"{item.path}::{getattr(item, 'originalname', item.name)}"
+            if seen[name] % sampled.args[0]:
+                item.add_marker("exhaustive")
+            seen[name] += 1
+
+
+@functools.cache
+def _starts_kernels(module: object) -> bool:
+    """True if a test's module uses one of those with which tests start kernels."""
+    used = (
+        {getattr(value, "__module__", None) for value in vars(module).values()} if module else set()
+    )
+    named = {value.__name__ for value in vars(module).values() if isinstance(value, ModuleType)}
+    return not _KERNELS.isdisjoint(used | named)
 
 
 _frozen_for = pytest.StashKey[Path]()

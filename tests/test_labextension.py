@@ -26,6 +26,8 @@ from labextension.hatch_build import (
     sources_digest,
 )
 
+pytestmark = pytest.mark.tools
+
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "labextension"
 

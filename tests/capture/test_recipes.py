@@ -267,13 +267,15 @@ CAME_BACK = {
         "handle.execute('select * from sqlite_master').fetchall()",
         "[]",
     ),
-    "memory with odd values": (
+    "memory in a transaction": (
         "import sqlite3\nhandle = sqlite3.connect(':memory:')\n"
         "_ = handle.execute('create table t (id integer primary key autoincrement, a)')\n"
+        "_ = handle.execute('insert into t (a) values (1)'); handle.commit()\n"
         "_ = handle.execute('insert into t (a) values (?)', ('zero\\0 \\'',))\n"
-        "_ = handle.execute('insert into t (a) values (1e999)'); handle.commit()",
-        "handle.execute('select * from t').fetchall()",
-        '[(1, "zero\\x00 \'"), (2, inf)]',
+        "_ = handle.execute('update t set a = 1e999 where id = 1')",
+        "(handle.in_transaction, handle.execute('select * from t').fetchall(), handle.rollback(),"
+        " handle.in_transaction, handle.execute('select * from t').fetchall())",
+        '(True, [(1, inf), (2, "zero\\x00 \'")], None, False, [(1, 1)])',
     ),
     "database with named rows": (
         "import sqlite3\nhandle = sqlite3.connect('new.db')\nhandle.row_factory = sqlite3.Row",
@@ -345,8 +347,8 @@ TOO_MUCH = {
     "_ = handle.execute('attach \"side.db\" as side')",
     "memory in another class": "import sqlite3\nclass C(sqlite3.Connection):\n"
     "    pass\nhandle = sqlite3.connect(':memory:', factory=C)",
-    "memory in a transaction": "import sqlite3\nhandle = sqlite3.connect(':memory:')\n"
-    "_ = handle.execute('create table t (a)'); _ = handle.execute('insert into t values (1)')",
+    "tables in a transaction": "import sqlite3\nhandle = sqlite3.connect(':memory:')\n"
+    "_ = handle.execute('begin'); _ = handle.execute('create table t (a)')",
     "memory by address": "import sqlite3\nhandle = sqlite3.connect('file::memory:', uri=True)",
     "transaction": "import sqlite3\nhandle = sqlite3.connect('t.db')\n"
     "_ = handle.execute('create table t (a)'); _ = handle.execute('insert into t values (1)')",

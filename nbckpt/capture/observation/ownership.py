@@ -39,7 +39,7 @@ def is_users(value: object, namespace: Mapping[str, object], depth: int = DEPTH)
         return True
     if value is shell_of(namespace):  # it holds the notebook: that makes no holder of it the user's
         return False
-    return any(is_users(part, namespace, depth - 1) for part in _parts(value))
+    return any(is_users(part, namespace, depth - 1) for part in _parts(value, namespace))
 
 
 def modules_beside() -> list[str]:
@@ -97,8 +97,11 @@ def _contents(cells: Iterable[CellType]) -> Iterator[object]:
             continue
 
 
-def _parts(value: Any) -> Iterable[object]:
-    """Objects that a value directly wraps or holds, if few. No code of a container's class runs."""
+def _parts(value: Any, namespace: Mapping[str, object]) -> Iterable[object]:
+    """Objects that a value directly wraps or holds, if few. No code of a container's class runs.
+
+    Not the notebook's variables: who holds all of them, as a session does, is not the user's.
+    """
     kind = type(value)
     if issubclass(kind, MethodType):
         return (value.__func__, value.__self__)
@@ -111,7 +114,8 @@ def _parts(value: Any) -> Iterable[object]:
     found = gc.get_referents(value)
     if not issubclass(kind, _WRAPPERS):
         # Of a library's object only the code that it was given: what else it holds is its own.
-        held = [list(part.values()) for part in found if type(part) is dict and len(part) <= _FEW]
+        dicts = [p for p in found if type(p) is dict and p is not namespace]
+        held = [list(part.values()) for part in dicts if len(part) <= _FEW]
         found = [p for p in (*found, *(v for values in held for v in values)) if _is_code(p)]
     return [part for part in found if part is not kind][:_FEW]
 

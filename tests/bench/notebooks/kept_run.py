@@ -22,7 +22,7 @@ from nbckpt.timeline.cell_outcomes import Ending
 from tests.bench.notebooks.plain_runs import ASK
 
 WHY = (
-    "(lambda found: found[0].latest.why if found and found[0].latest else ())("
+    "(lambda found: found[0].steps.latest.why if found and found[0].steps.latest else ())("
     "[c.__self__ for c in get_ipython().events.callbacks['post_run_cell']"
     " if type(getattr(c, '__self__', None)).__module__ == 'nbckpt.jupyter.cells'])"
 )

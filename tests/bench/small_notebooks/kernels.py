@@ -149,7 +149,7 @@ class InProcessKernel:
         for callback in self.shell.events.callbacks["post_run_cell"]:
             owner = getattr(callback, "__self__", None)
             if type(owner).__module__ == "nbckpt.jupyter.cells":
-                return owner.latest
+                return owner.steps.latest
         return None
 
 

@@ -67,7 +67,7 @@ def _main() -> None:
 
 def _row(shell: Any, number: int, cell: str) -> Ran:
     shell.user_ns.pop("y", None)
-    followed = shell._nbckpt_extension.cells
+    followed = shell._nbckpt_extension.cells.steps
     followed.latest = None
     done = shell.run_cell(cell, store_history=True, cell_id=f"cell-{number}")
     error = done.error_before_exec or done.error_in_exec

@@ -181,7 +181,7 @@ def cell(shell: Any) -> Callable[[str, str], str]:
     def cell(source: str, name: str) -> str:
         done = shell.run_cell(source, store_history=True, cell_id=name)
         assert done.success, done
-        step = shell._nbckpt_extension.cells.latest
+        step = shell._nbckpt_extension.cells.steps.latest
         return "restored" if step.restored else "; ".join(step.why)
 
     return cell

@@ -153,7 +153,7 @@ def cell(shell: Any) -> Callable[[str], str]:
         label = names.setdefault(name or source, f"cell-{len(names)}")
         done = shell.run_cell(source, store_history=True, cell_id=label)
         assert done.success, done
-        step = shell._nbckpt_extension.cells.latest
+        step = shell._nbckpt_extension.cells.steps.latest
         return "restored" if step.restored else "; ".join(step.why)
 
     return cell
