@@ -201,7 +201,7 @@ class Capturer:
         self.tracker.touched(lost - random_state.NAMES)
 
     def _is_lost(self, variable: Variable) -> bool:
-        return not self.store.can_rely_on(variable.blob)
+        return not self.store.blobs.can_rely_on(variable.blob)
 
     def _capture(
         self, selection: Selection, only: Container[str] | None, base: Container[str]

@@ -13,7 +13,7 @@ from nbckpt.errors import BranchNotFoundError, SealedError
 from nbckpt.session.maintenance.prune import count
 
 if TYPE_CHECKING:
-    from nbckpt.storage.check import Report
+    from nbckpt.storage.check_report import Report
     from nbckpt.storage.repairing import Repaired
 
 ON_A_SCREEN = 100
@@ -208,11 +208,12 @@ def _repaired(arguments: argparse.Namespace) -> Repaired:
     import dataclasses
 
     from nbckpt.storage.marking import mend_mark
+    from nbckpt.storage.repairing import repair
 
     mended = mend_mark(parsing.named_store(arguments))
     store = existing_store(arguments)
     try:
-        repaired = store.repair()
+        repaired = repair(store)
     finally:
         store.close()
     if not mended:
@@ -222,8 +223,11 @@ def _repaired(arguments: argparse.Namespace) -> Repaired:
 
 def _report(arguments: argparse.Namespace) -> Report:
     """Report on the problems of a store; from checksums alone if its key is not here."""
+    from nbckpt.storage.check import check
+
     try:
-        return existing_store(arguments).check()
+        store = existing_store(arguments)  # held: its cipher is known as long as it is
+        return check(store.path)
     except SealedError as error:
         from nbckpt.storage.outside import check_from_outside
 

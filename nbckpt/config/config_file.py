@@ -15,21 +15,29 @@ SUM = "sum"
 SUM_DIGITS = 16
 
 
+class ConfigFile(Protocol):
+    """The `config.json` of a store, which alone touches it."""
+
+    def text(self) -> str | None:
+        """Content of the file; None if there is none."""
+
+    def is_own(self, text: str) -> bool:
+        """True if this user has written it, or vouched for it."""
+
+    def write(self, text: str) -> None:
+        """Replace the file as a whole."""
+
+
 class KeepsConfig(Protocol):
-    """A store, which alone touches its `config.json`."""
+    """A store with its `config.json`."""
 
     @property
     def cipher(self) -> object | None:
         """Cipher that the store is encrypted with; None if it is plain."""
 
-    def config_text(self) -> str | None:
-        """Content of the file; None if there is none."""
-
-    def is_own_config(self, text: str) -> bool:
-        """True if this user has written it, or vouched for it."""
-
-    def write_config(self, text: str) -> None:
-        """Replace the file as a whole."""
+    @property
+    def config(self) -> ConfigFile:
+        """The file."""
 
 
 def _sum_of(members: dict[str, object]) -> str:
@@ -65,8 +73,8 @@ def text_of(value: object) -> str:
 def doubted_in(store: KeepsConfig) -> tuple[str, ...]:
     """Settings in the `config.json` of a store that do not count, each as `name=value`."""
     try:
-        stored = store.config_text()
-        members = {} if stored is None or store.is_own_config(stored) else members_of(stored)
+        stored = store.config.text()
+        members = {} if stored is None or store.config.is_own(stored) else members_of(stored)
     except (StoreError, UsageError):  # then nothing of it counts
         return ()
     return tuple(f"{name}={text_of(members[name])}" for name in untrusted_names(members))
@@ -104,12 +112,12 @@ def write_setting(store: KeepsConfig, name: str, text: str) -> None:
             f" {TRUST_IT}; or delete the file"
         )
         raise UntrustedError(message)
-    members = members_of(store.config_text())
+    members = members_of(store.config.text())
     members.pop(name, None)
     if text.strip():
         with_setting(Settings(), name, text, name)
         members[name] = _number_or_text(text.strip())
-    store.write_config(json.dumps({**members, SUM: _sum_of(members)}, indent=2) + "\n")
+    store.config.write(json.dumps({**members, SUM: _sum_of(members)}, indent=2) + "\n")
 
 
 def _number_or_text(text: str) -> object:

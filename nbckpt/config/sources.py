@@ -104,7 +104,7 @@ def settings_of(store: KeepsConfig, settings: Settings | None = None) -> Setting
         )
         settings = replace(settings, problems=(*settings.problems, message))
     try:
-        stored = store.config_text()
+        stored = store.config.text()
     except StoreError as problem:  # the store itself may be well
         return replace(settings, problems=(*settings.problems, str(problem)))
-    return with_stored(settings, stored, trusted=stored is None or store.is_own_config(stored))
+    return with_stored(settings, stored, trusted=stored is None or store.config.is_own(stored))

@@ -44,7 +44,7 @@ class Retaining:
         count, days, size = asked_for
         calls_days = settings.retention_recordings
         retention = Retention(keep_last=count, keep_days=days, max_size=size, calls_days=calls_days)
-        self._session.store.in_background(partial(self._prune, retention))
+        self._session.store.queue.in_background(partial(self._prune, retention))
 
     def _prune(self, retention: Retention) -> None:
         """In the store's slow thread; sessions take note when they next look at the store."""

@@ -89,7 +89,7 @@ def health_of(session: Session, settings: Settings, *, is_own: bool = False) -> 
         "stale": _recent(store.records("event"), STALE, now - DAY_S),
         "pruned_at": _utc(max((r["at"] for r in store.records("prune")), default=None)),
         "questions": len(Questions(store.records(APPROVAL)).waiting),
-        "untrusted": store.untrusted()._asdict(),
+        "untrusted": store.trust.untrusted()._asdict(),
         "disk": {"free_bytes": found.free_bytes, "size_bytes": found.disk_bytes},
         "limits": {name: getattr(settings, name) for name in _LIMITS}
         | {"room_bytes": None if most is None else max(0, most - size)},

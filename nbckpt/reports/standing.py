@@ -16,7 +16,7 @@ from nbckpt.timeline.approvals import APPROVAL, Questions
 from nbckpt.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
-    from nbckpt.storage.check import Report
+    from nbckpt.storage.check_report import Report
     from nbckpt.storage.repairing import Repaired
     from nbckpt.storage.store import Store
 
@@ -45,7 +45,7 @@ def greeting(timeline: Timeline, branch: str, store: str) -> str:
 
 def strangers_text(store: Store) -> str:
     """Notice of untrusted records, which the store's user did not write; empty without any."""
-    found = store.untrusted()
+    found = store.trust.untrusted()
     if not found.records:
         return ""
     many = count_text(found.checkpoints, "checkpoint")

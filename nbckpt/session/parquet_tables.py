@@ -119,7 +119,7 @@ class TableKeeper:
             and not self._is_there(variable)
         ]
         if wanted:
-            self._store.in_background(partial(self._make, wanted, manifest, goes_on))
+            self._store.queue.in_background(partial(self._make, wanted, manifest, goes_on))
 
     def _make(
         self, wanted: Iterable[Variable], manifest: Manifest, goes_on: Callable[[], bool]
@@ -137,7 +137,7 @@ class TableKeeper:
         record = self._recorded(variable)
         if record is None or record["file"] is None:
             return record is not None
-        return bool((self._store.tables / record["file"]).exists())
+        return bool((self._store.tables.folder / record["file"]).exists())
 
     def _known(self, variable: Variable) -> Record | None:
         """The record of a table that was made; one whose file is damaged is made again."""
@@ -146,12 +146,10 @@ class TableKeeper:
             return record
         from nbckpt.storage.whole_tables import is_whole
 
-        return record if is_whole(self._store.tables, record) else None
+        return record if is_whole(self._store.tables.folder, record) else None
 
     def _recorded(self, variable: Variable) -> Record | None:
-        from nbckpt.storage.whole_tables import table_of
-
-        return self._made.get(variable.value) or table_of(self._store, variable)
+        return self._made.get(variable.value) or self._store.tables.record_of(variable)
 
     def _kept_or_aside(self, variable: Variable, table: object) -> Record:
         """Keep a table in the store; aside, if the store refuses."""
@@ -160,7 +158,7 @@ class TableKeeper:
         return self._kept_aside(variable, table)
 
     def _kept(self, variable: Variable, table: object) -> Record:
-        info = self._store.put_table(variable.value, variable.name, table)
+        info = self._store.tables.put(variable.value, variable.name, table)
         record = _record(variable, info)
         result_of(self._store.append([record]))
         return record

@@ -30,7 +30,7 @@ def recorded_outputs(store: Store, checkpoint: Checkpoint) -> list[Output]:
     if checkpoint.outputs is None:
         return []
     message = f"the outputs of checkpoint {checkpoint.name or checkpoint.id!r} are damaged"
-    if store.blob_size(checkpoint.outputs) > MOST_BYTES:
+    if store.blobs.size(checkpoint.outputs) > MOST_BYTES:
         raise FormatError(message)
     try:
         found = json.loads(b"".join(store.get_blob(checkpoint.outputs)[:1]))

@@ -18,8 +18,11 @@ from nbckpt.storage.forms import Expander
 from nbckpt.storage.frames import RAW, ZEROS, Batch, Frame, Name, Place, Verified
 from nbckpt.storage.index import Index
 from nbckpt.storage.packs import MAPPED_BYTES, PAGE_BYTES, ROLL_BYTES, PackWriter, open_pack
-from nbckpt.storage.room import NoRoomError
 from nbckpt.storage.waiting import Waiting, Write
+
+
+class NoRoomError(Exception):
+    """The blob that is being put does not fit."""
 
 
 class Batches:

@@ -7,81 +7,28 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
-
-from blake3 import blake3
 
 from nbckpt.digests import Digest
 from nbckpt.model import Record
-from nbckpt.storage import system
 from nbckpt.storage.blobs import Part, decode_root, names_in
-from nbckpt.storage.ciphers import cipher_of
+from nbckpt.storage.check_packs import CheckedPacks
+from nbckpt.storage.check_report import Kind, Problem, Report
 from nbckpt.storage.counting import TABLE, blobs_named, counting
 from nbckpt.storage.disk import (
     digest_of_file,
     exists,
-    files_in,
     list_folder,
-    read_at,
     unfinished_in,
     unreadable,
 )
 from nbckpt.storage.following import TRIES, Journals
-from nbckpt.storage.forms import Expander
-from nbckpt.storage.frames import Frame, Name, Place
+from nbckpt.storage.frames import Frame, Name
 from nbckpt.storage.journal import BATCH
 from nbckpt.storage.journal import SUFFIX as JOURNAL
-from nbckpt.storage.packs import HEADER, SUFFIX, find_frames, header_problem, open_pack
-from nbckpt.storage.searching import salvaged
+from nbckpt.storage.packs import SUFFIX
 from nbckpt.storage.sizes import size_of_file
 from nbckpt.storage.writer import batch_of
-
-Kind: TypeAlias = Literal["damaged", "missing", "unreachable"]
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """One thing that is not as it should be.
-
-    Attributes
-    ----------
-    kind
-        damaged: the bytes are not those that were written. missing: a record names what is not
-        there. unreachable: bytes that no record names, left by a crash or a refused write; they
-        only take room.
-    where
-        A file of the store, and the line or offset in it.
-    what
-        Which checkpoint and variable it concerns, or what it is.
-    """
-
-    kind: Kind
-    where: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.kind}: {self.where}: {self.what}"
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """Counts of what was checked in a store, and the problems found."""
-
-    journals: int
-    records: int
-    packs: int
-    chunks: int
-    blobs: int
-    tables: int
-    size_bytes: int
-    problems: tuple[Problem, ...]
-
-    @property
-    def ok(self) -> bool:
-        """True if every record can be read and all that it names is there and sound."""
-        return all(problem.kind == "unreachable" for problem in self.problems)
 
 
 def check(path: Path) -> Report:
@@ -110,20 +57,16 @@ class _Check:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.problems: list[Problem] = []
-        self.sound: dict[Name, Place] = {}
-        self.bad: dict[Name, Place] = {}
-        self.spoiled: set[Place] = set()
+        self.packs = CheckedPacks(path, self._tell)
         self.reached: set[Name] = set()
-        self.packs = self.chunks = self.size_bytes = 0
-        self.cipher = cipher_of(path)
-        self.expander = Expander(self.cipher)
+        self.size_bytes = 0  # of tables
         self.journals = Journals(path / "journal")
 
     def run(self) -> Report:
         # Journals first: what they name was written before them, even while others go on writing.
         journals = self.journals
         records = [entry.record for entry in journals.read({})]
-        frames = self._read_packs({r["pack"] for r in records if r["kind"] == BATCH})
+        frames = self.packs.read({r["pack"] for r in records if r["kind"] == BATCH})
         for damage in journals.damages:
             where, _, what = damage.partition(": ")
             self._tell("damaged", where, what)
@@ -136,11 +79,11 @@ class _Check:
         return Report(
             journals.count,
             len(records),
-            self.packs,
-            self.chunks,
+            self.packs.count,
+            self.packs.chunks,
             blobs,
             tables,
-            self.size_bytes,
+            self.packs.size_bytes + self.size_bytes,
             tuple(self.problems),
         )
 
@@ -152,51 +95,6 @@ class _Check:
 
     def _tell(self, kind: Kind, where: str, what: str) -> None:
         self.problems.append(Problem(kind, where, what))
-
-    # -- packs
-
-    def _read_packs(self, named: Container[str]) -> dict[str, list[Frame]]:
-        frames: dict[str, list[Frame]] = {}
-        for path in files_in(self.path / "packs", SUFFIX):
-            self.packs += 1
-            if size_of_file(path) < HEADER.size and path.stem not in named:
-                self._tell("unreachable", f"pack {path.stem}", "begun, and nothing written")
-                continue
-            try:
-                frames[path.stem] = self._read_pack(path.stem, is_named=path.stem in named)
-            except FileNotFoundError:  # taken since it was listed: who names it misses it
-                self.packs -= 1
-            except OSError as error:
-                self._tell("damaged", f"pack {path.stem}", f"cannot be read: {error.strerror}")
-        return frames
-
-    def _read_pack(self, pack: str, *, is_named: bool) -> list[Frame]:
-        fd = open_pack(self.path / "packs", pack)
-        try:
-            if problem := header_problem(fd):
-                # Zeros: the power went before anything was promised of it.
-                lost = not is_named and not any(read_at(fd, HEADER.size, 0))
-                self._tell("unreachable" if lost else "damaged", f"pack {pack}", problem)
-            frames = list(find_frames(fd, pack, cipher=self.cipher))
-            for frame in frames:
-                for name, place in frame.chunks:
-                    self._read_chunk(fd, name, place)
-            size = system.files.fstat(fd).st_size
-        finally:
-            system.files.close(fd)
-        self.size_bytes += size
-        if frames and size > (end := frames[-1].offset + frames[-1].length):
-            self._tell("unreachable", f"pack {pack} at offset {end}", f"{size - end:,} bytes")
-        return frames
-
-    def _read_chunk(self, fd: int, name: Name, place: Place) -> None:
-        self.chunks += 1
-        data = self._chunk(fd, place, name)
-        if data is not None and blake3(data).digest() == name:
-            self.sound[name] = place
-        else:
-            self.bad[name] = place
-            self.spoiled.add(place)
 
     # -- references
 
@@ -216,25 +114,13 @@ class _Check:
             where = f"pack {pack} at offset {offset}"
             if pack in frames:
                 self._tell("damaged", where, "the index of a batch")
-                self._salvage(pack, offset)
+                self.packs.salvage(pack, offset)
             elif pack in self.journals.gone("condemned"):
                 continue
             elif not exists(self.path / "packs" / f"{pack}{SUFFIX}"):
                 gone[pack] = None
         for pack in gone:
             self._tell("missing", f"pack {pack}", "the whole of it")
-
-    def _salvage(self, pack: str, offset: int) -> None:
-        """Take what entries of a damaged frame are right: readers find their chunks, too."""
-        fd = open_pack(self.path / "packs", pack)
-        try:
-            for name, place in salvaged(fd, pack, offset, self.cipher):
-                if name not in self.sound:
-                    data = self._chunk(fd, place, name)
-                    if data is not None and blake3(data).digest() == name:
-                        self.sound[name] = place
-        finally:
-            system.files.close(fd)
 
     def _find_blobs(self, records: list[Record]) -> int:
         users: dict[Digest, list[str]] = defaultdict(list)
@@ -253,7 +139,7 @@ class _Check:
             return
         if not self._find_chunk(name, what):
             return
-        parts = decode_root(self._bytes(name))
+        parts = decode_root(self.packs.bytes_of(name))
         if parts is None:
             self._tell("damaged", f"blob {digest}", f"is no tree; {what}")
             return
@@ -270,30 +156,18 @@ class _Check:
         for group in part.names:
             if group not in self.reached:
                 self._find_chunk(group, what)
-            if group in self.sound:
-                yield from names_in(self._bytes(group))
+            if group in self.packs.sound:
+                yield from names_in(self.packs.bytes_of(group))
 
     def _find_chunk(self, name: Name, what: str) -> bool:
         self.reached.add(name)
-        if name in self.sound:
+        if name in self.packs.sound:
             return True
-        if place := self.bad.get(name):
+        if place := self.packs.bad.get(name):
             self._tell("damaged", f"pack {place.pack} at offset {place.offset}", what)
         else:
             self._tell("missing", f"chunk {name.hex()}", what)
         return False
-
-    def _bytes(self, name: Name) -> memoryview | bytes:
-        """The bytes of a sound chunk."""
-        place = self.sound[name]
-        fd = open_pack(self.path / "packs", place.pack)
-        try:
-            return self._chunk(fd, place, name) or b""
-        finally:
-            system.files.close(fd)
-
-    def _chunk(self, fd: int, place: Place, name: Name) -> memoryview | bytes | None:
-        return self.expander.bytes_of(place, read_at(fd, place.length, place.offset), name)
 
     # -- tables
 
@@ -338,7 +212,9 @@ class _Check:
             chunks = [chunk for frame in found for chunk in frame.chunks]
             unnamed = [place for name, place in chunks if name not in self.reached]
             spare = [
-                place for name, place in chunks if place in self.spoiled and name in self.sound
+                place
+                for name, place in chunks
+                if place in self.packs.spoiled and name in self.packs.sound
             ]
             for places, what in (
                 (unnamed, f"that no checkpoint names{orphaned}"),

@@ -14,7 +14,6 @@ from nbckpt.digests import digest_of_json
 from nbckpt.errors import FormatError, StoreError
 from nbckpt.storage import system
 from nbckpt.storage.disk import (
-    create_beside,
     delete,
     exists,
     files_in,
@@ -27,6 +26,7 @@ from nbckpt.storage.disk import (
 )
 from nbckpt.storage.locks import FOLDER as LOCKS
 from nbckpt.storage.locks import PRUNING, TURN, WRITING
+from nbckpt.storage.new_files import create_beside
 from nbckpt.storage.private import require_no_links
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from nbckpt.storage.disk import files_in, reread
 from nbckpt.storage.folder import id_of_store
 from nbckpt.storage.journal import PRUNE, SUFFIX, WRITER, Entry, Follower, is_live
 from nbckpt.storage.naming import is_name
-from nbckpt.storage.signing import Signers
+from nbckpt.storage.signers import Signers
 
 _NONE: frozenset[str] = frozenset()
 TICK_NS = 2_000_000_000

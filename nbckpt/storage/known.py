@@ -14,7 +14,7 @@ from nbckpt.storage.following import Journals
 from nbckpt.storage.frames import Verified
 from nbckpt.storage.index import Index
 from nbckpt.storage.journal import BATCH, PRUNE, Entry
-from nbckpt.storage.signing import Signers
+from nbckpt.storage.signers import Signers
 from nbckpt.storage.writer import Writer, batch_of
 from nbckpt.timeline.recordings import RECORDING
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from nbckpt.errors import FormatError
 from nbckpt.storage import system
-from nbckpt.storage.check import Kind, Problem, Report
+from nbckpt.storage.check_report import Kind, Problem, Report
 from nbckpt.storage.disk import files_in, read_at, read_whole, reading
 from nbckpt.storage.envelope import envelope_of
 from nbckpt.storage.folder import ENCRYPTION, MARK, read_mark

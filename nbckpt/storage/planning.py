@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from functools import cached_property
-from operator import itemgetter
 from pathlib import Path
 
-from nbckpt.errors import StoreError
-from nbckpt.model import Record, is_trusted
+from nbckpt.model import Record
 from nbckpt.storage.ciphers import cipher_of
 from nbckpt.storage.counting import (
     CHECKPOINT,
@@ -19,14 +16,12 @@ from nbckpt.storage.counting import (
     counting,
     values_of,
 )
-from nbckpt.storage.disk import exists, list_folder
-from nbckpt.storage.following import Journals
+from nbckpt.storage.disk import list_folder
 from nbckpt.storage.frames import Name, Place
-from nbckpt.storage.index import Index
-from nbckpt.storage.journal import BATCH, SUFFIX, Entry, is_live
+from nbckpt.storage.journal import Entry
 from nbckpt.storage.leaving import Leaving
 from nbckpt.storage.moving import Pack, Reach, packed_bytes, packs_in
-from nbckpt.storage.packs import SUFFIX as PACK_SUFFIX
+from nbckpt.storage.pruned_journals import PrunedJournals
 from nbckpt.storage.rewriting import (
     NAMING,
     compacted,
@@ -35,9 +30,8 @@ from nbckpt.storage.rewriting import (
     require_same,
     rewritten,
 )
-from nbckpt.storage.signing import Signers
+from nbckpt.storage.signers import Signers
 from nbckpt.storage.sizes import size_of_file
-from nbckpt.storage.writer import batch_of, batch_record
 from nbckpt.text.units import bytes_text
 from nbckpt.timeline.recordings import RECORDING
 from nbckpt.timeline.retention import Retention, kept
@@ -62,9 +56,6 @@ class Plan:
     ----------
     journals
         Read up to what was planned with.
-    dead
-        Names of the journals to replace: nobody adds to them, every line can be read, and none
-        is signed by another user.
     kept
         Ids of checkpoints.
     removed
@@ -85,26 +76,19 @@ class Plan:
         self._now = now
         self._drop = retention.drop
         self._max_size = retention.max_size
-        self.journals = Journals(path / "journal", signers)
-        entries = [*self.journals.read({}), *unwritten]
-        self._index = Index(path / "packs")
-        self.require_all()
-        self._live = {n for n in self._names(entries) if is_live(self.journal(n))}
-        self._live |= self._names(unwritten)
-        not_ours = self.journals.damaged | self.journals.foreign
-        self.dead = self._names(entries) - self._live - not_ours
-        self._expect(entries)
-        self.reach = Reach(path / "packs", self._find)
+        self.journals = journals = PrunedJournals(path, unwritten, signers)
+        entries, dead = journals.entries, journals.dead
+        self.reach = Reach(path / "packs", journals.find)
         records = counting([entry.record for entry in entries])
         counted = set(map(id, records))
         self._entries = [entry for entry in entries if id(entry.record) in counted]
-        self._everything = entries
         self._before = folded(records)
         self._records = records
-        self.kept = kept(self._before, retention, now, self._size_of, standing=self._standing())
+        standing = journals.standing(self._entries)
+        self.kept = kept(self._before, retention, now, self._size_of, standing=standing)
         checkpoints = self._before.checkpoints.values()
         self.removed = [(c.id, c.name) for c in checkpoints if c.id not in self.kept]
-        self.calls = Leaving(self._entries, retention, self._before, self.kept, self.dead, now)
+        self.calls = Leaving(self._entries, retention, self._before, self.kept, dead, now)
         self._records = list(self.calls.stay(self._records))
         self._entries = [entry for entry in self._entries if not self.calls.has(entry.record)]
         self._new = rewritten(self._before, records, self.kept, now)
@@ -114,7 +98,7 @@ class Plan:
     @cached_property
     def records(self) -> list[Record]:
         """Records of the new journal, without batches and the record of the prune."""
-        left = compacted(self._entries, self.dead, self.kept, self._new, self.values)
+        left = compacted(self._entries, self.journals.dead, self.kept, self._new, self.values)
         after = folded(self._all_with(left))
         more = corrections(self._before, after, self.kept, self._drop, self._now)
         left += more
@@ -125,9 +109,9 @@ class Plan:
     def pruned(self) -> list[str]:
         """Ids in journals that stay, or that readers know, and that do not count any more."""
         found = {i for i, _ in self.removed}
-        for entry in self._everything:
+        for entry in self.journals.entries:
             record = entry.record
-            if record["kind"] == CHECKPOINT and entry.journal not in self.dead:
+            if record["kind"] == CHECKPOINT and entry.journal not in self.journals.dead:
                 found.add(record["id"])
         return sorted((found - self.kept) | self._forgotten_of_the_living())
 
@@ -147,7 +131,7 @@ class Plan:
     def packs(self) -> list[Pack]:
         """Packs that are worth writing anew, or deleting."""
         needed = self.needed
-        self.require_all()
+        self.journals.require_all()
         if self.reach.damaged:
             return []
         return [p for p in packs_in(self._path / "packs", needed) if p.is_wasteful]
@@ -168,7 +152,7 @@ class Plan:
     def is_empty(self) -> bool:
         """True if there is nothing to do."""
         has_work = self.removed or self.calls.gone or self.packs or self.tables or self._drop
-        return not has_work and len(self.dead) < MANY_JOURNALS
+        return not has_work and len(self.journals.dead) < MANY_JOURNALS
 
     @cached_property
     def too_large(self) -> str:
@@ -188,47 +172,6 @@ class Plan:
         unknown = ", ".join(map(repr, self.calls.unknown))
         told = [self.too_large, f"no model call has the tag {unknown}" if unknown else ""]
         return "; ".join(filter(None, told))
-
-    def batches(self) -> list[Record]:
-        """Of each pack that dead journals name and that is there, what leads to its frames."""
-        found: dict[tuple[str, bool], list[Record]] = {}
-        gone = self.journals.gone("condemned")
-        for entry in self._everything:
-            record = entry.record
-            if record["kind"] == BATCH and entry.journal in self.dead:
-                if record["pack"] in gone and not exists(self._pack(record["pack"])):
-                    continue
-                found.setdefault((record["pack"], is_trusted(record)), []).append(record)
-        return [record for named in found.values() for record in self._fewest(named)]
-
-    def _fewest(self, named: list[Record]) -> list[Record]:
-        """The last of some records of batches of a pack, where that can stand for them all."""
-        last = max(named, key=itemgetter("frame"))
-        if not is_trusted(last):
-            return [last]
-        with suppress(OSError):
-            if vouched := self._index.vouched(last["pack"], last["frame"]):
-                return [batch_record(vouched)]
-        return named
-
-    def gone(self, what: str) -> set[str]:
-        """Packs or tables that were pruned before, and that journals which stay name."""
-        member = {"condemned": "pack", "tables": "file"}[what]
-        stay = (e.record for e in self._everything if e.journal not in self.dead)
-        named = {r.get(member) for r in stay if r["kind"] in (BATCH, TABLE)}
-        return self.journals.gone(what) & named
-
-    def _pack(self, name: str) -> Path:
-        return self._path / "packs" / f"{name}{PACK_SUFFIX}"
-
-    def journal(self, name: str) -> Path:
-        """The path of a journal."""
-        return self._path / "journal" / f"{name}{SUFFIX}"
-
-    def old_journals(self) -> list[Path]:
-        """Of the journals that are replaced, by this prune or by one before."""
-        paths = (self.journal(name) for name in sorted({*self.dead, *self.journals.replaced}))
-        return [path for path in paths if exists(path)]
 
     def freed_bytes(self) -> int:
         """Approximate number of bytes that the prune will free."""
@@ -258,25 +201,10 @@ class Plan:
 
     def needed_by(self, more: list[Entry]) -> dict[str, dict[Name, Place]]:
         """Pack → the chunks in it that records need which were written since."""
-        self._expect(more)
+        self.journals.expect(more)
         needed = self.reach.needed(d for e in more for d, _ in blobs_named(e.record))
-        self.require_all()
+        self.journals.require_all()
         return needed
-
-    def require_all(self) -> None:
-        """Raise if the disk did not give all: what that needs would be taken for unneeded.
-
-        Raises
-        ------
-        StoreError
-            If a journal or pack could not be read.
-        """
-        told = [
-            f"{self.journal(n)} cannot be read: {s}" for n, s in self.journals.unreadable.items()
-        ]
-        for problem in (*told, *self._index.unreadable.values()):
-            message = f"{problem}; nothing of {self._path} was removed: prune again when it can"
-            raise StoreError(message)
 
     # -- within
 
@@ -285,34 +213,11 @@ class Plan:
         before = Taken(self.journals.prunes)
         return {
             record["id"]
-            for _, journal, _, record in self._everything
-            if journal not in self.dead
+            for _, journal, _, record in self.journals.entries
+            if journal not in self.journals.dead
             and record["kind"] == RECORDING
             and (self.calls.has(record) or before.has(record))
         }
-
-    def _names(self, entries: Iterable[Entry]) -> set[str]:
-        return {entry.journal for entry in entries}
-
-    def _expect(self, entries: Iterable[Entry]) -> None:
-        records = (entry.record for entry in entries)
-        self._index.expect(batch_of(record) for record in records if record["kind"] == BATCH)
-
-    def _find(self, name: Name) -> Place | None:
-        return self._index.find(name) or self._index.search(name)
-
-    def _standing(self) -> set[str]:
-        """Where live sessions stand, as far as their journals tell."""
-        found: dict[tuple[str, str], str] = {}
-        for _, journal, _, record in reversed(self._entries):
-            what = "event" if record["kind"] == "event" else "head"
-            if journal not in self._live or (journal, what) in found:
-                continue
-            if record["kind"] == CHECKPOINT and record.get("state", "done") == "done":
-                found[journal, what] = record["id"]
-            elif record["kind"] == what and record.get("checkpoint"):
-                found[journal, what] = record["checkpoint"]
-        return set(found.values())
 
     def _needing(self, ids: set[str], new: dict[str, Record]) -> Iterable[Record]:
         """The records of checkpoints as they will be."""
@@ -340,6 +245,5 @@ class Plan:
 
     def _all_with(self, left: list[Record]) -> list[Record]:
         """All records as readers will have them."""
-        stay = [e.record for e in self._everything if e.journal not in self.dead]
         own = {"kind": "prune", "pruned": self.pruned, "replaces": [], "condemned": []}
-        return [own, *stay, *left]
+        return [own, *self.journals.staying(), *left]

@@ -131,10 +131,10 @@ def _prune(store: Store, retention: Retention, now: float) -> Pruned:
         require_no_links(store.path, ROOMS)  # what lies behind one is not the store's to delete
         keep_private(store.path, ROOMS)
         store.signers.prepare()
-        store.settle()
+        store.queue.settle()
         for _ in range(TRIES):
             with allowed():
-                plan = Plan(store.path, retention, now, store.unwritten(), store.signers)
+                plan = Plan(store.path, retention, now, store.queue.unwritten(), store.signers)
             done = _Work(store, plan).run()
             if done is not None:
                 with store.writing():  # which notices what has gone
@@ -195,7 +195,7 @@ class _Work:
     def run(self) -> Pruned | None:
         """Prune the store; None if others wrote meanwhile what leans on what was to go."""
         plan = self._plan
-        plan.require_all()
+        plan.journals.require_all()
         self._delete(self._leftovers())
         if plan.is_empty:
             return Pruned((), len(plan.kept), self._freed, self._told())
@@ -218,7 +218,7 @@ class _Work:
             return Pruned((), len(plan.kept) + len(plan.removed), self._freed, left)
         if not took_place:
             return None
-        self._delete([*plan.old_journals(), *self._leftovers()])
+        self._delete([*plan.journals.old(), *self._leftovers()])
         self._freed -= sum(map(size_of_file, [self._journal, *self._mover.paths]))
         return Pruned(
             tuple(plan.removed),
@@ -251,12 +251,12 @@ class _Work:
         first: Record = {
             "kind": "prune",
             "at": clock.now(),
-            "replaces": sorted({*plan.dead, *plan.journals.replaced}),
-            "condemned": sorted({*(pack.name for pack in packs), *plan.gone("condemned")}),
-            "tables": sorted({*(path.name for path in plan.tables), *plan.gone("tables")}),
+            "replaces": sorted({*plan.journals.dead, *plan.journals.replaced}),
+            "condemned": sorted({*(pack.name for pack in packs), *plan.journals.gone("condemned")}),
+            "tables": sorted({*(path.name for path in plan.tables), *plan.journals.gone("tables")}),
             "pruned": plan.pruned,
         }
-        batches = [*plan.batches(), *map(batch_record, self._mover.finish())]
+        batches = [*plan.journals.batches(), *map(batch_record, self._mover.finish())]
         event: dict[str, object] = {"kind": "event", "event": "pruned", "at": clock.now()}
         event["checkpoints"] = len(plan.removed)
         event["size_bytes"] = plan.freed_bytes()
@@ -278,8 +278,8 @@ class _Work:
     def _take_place(self, packs: list[Pack]) -> bool:
         """Give the new journal its name, and take away those of what goes."""
         plan = self._plan
-        more = [*plan.journals.read({}), *self._store.unwritten()]
-        plan.require_all()
+        more = [*plan.journals.more(), *self._store.queue.unwritten()]
+        plan.journals.require_all()
         if not plan.goes_on(more):
             return False
         needed = plan.needed_by(more)
@@ -309,10 +309,10 @@ class _Work:
                 patience_s = DAY_S if room == "tables" or is_open(path) else MINUTE_S
                 if taken or clock.now() - _changed_at(path) > patience_s:
                     yield path
-        yield from (p for p in self._plan.old_journals() if p.stem in self._plan.journals.replaced)
+        yield from (p for p in self._plan.journals.old() if p.stem in self._plan.journals.replaced)
 
     def _taken(self) -> set[str]:
-        names = {*self._plan.gone("tables"), *(path.name for path in self._plan.tables)}
+        names = {*self._plan.journals.gone("tables"), *(path.name for path in self._plan.tables)}
         return {hidden(Path(name)).name for name in names}
 
     def _delete(self, paths: Iterable[Path]) -> None:

@@ -18,7 +18,7 @@ from nbckpt.model import Manifest, Record, Variable
 from nbckpt.storage.disk import exists, require_plain
 from nbckpt.storage.store import Store
 from nbckpt.storage.views import COLUMNS, arrow_view
-from nbckpt.storage.whole_tables import is_whole, table_of
+from nbckpt.storage.whole_tables import is_whole
 from nbckpt.timeline.references import resolve
 from nbckpt.timeline.timeline import Timeline
 
@@ -143,7 +143,7 @@ class _Variables:
         if record["file"] is None:
             message = f"{name!r} cannot be queried: {record['reason']}"
             raise UsageError(message)
-        path = self._store.tables / record["file"]
+        path = self._store.tables.folder / record["file"]
         try:
             require_plain(path)
         except OSError as error:
@@ -162,11 +162,11 @@ class _Variables:
     def _record(self, variable: Variable, manifest: Manifest) -> Record:
         if self._make is not None:
             return self._make(variable, manifest)
-        record = table_of(self._store, variable)
+        record = self._store.tables.record_of(variable)
         if record is None or not (record["file"] is None or self._is_there(record["file"])):
-            message = f"{variable.name!r} has no Parquet file in {self._store.tables}"
+            message = f"{variable.name!r} has no Parquet file in {self._store.tables.folder}"
             raise UsageError(message)
-        if record["file"] is not None and not is_whole(self._store.tables, record):
+        if record["file"] is not None and not is_whole(self._store.tables.folder, record):
             message = (
                 f"the Parquet file of {variable.name!r} is damaged: table {record['file']};"
                 " `nbckpt check` lists what else is"
@@ -175,7 +175,7 @@ class _Variables:
         return record
 
     def _is_there(self, file: str) -> bool:
-        return exists(self._store.tables / file)
+        return exists(self._store.tables.folder / file)
 
     def _at(self, name: str, ref: str) -> Manifest:
         place = self._place

@@ -21,7 +21,6 @@ from nbckpt.storage.check import check
 from nbckpt.storage.ciphers import Cipher, id_of, new_key, remember
 from nbckpt.storage.configuration import CONFIG
 from nbckpt.storage.disk import (
-    create_beside,
     delete_folder,
     files_in,
     list_folder,
@@ -46,6 +45,7 @@ from nbckpt.storage.journal import SUFFIX, is_live
 from nbckpt.storage.key_sources import kind_of, read_key
 from nbckpt.storage.locks import one_at_a_time
 from nbckpt.storage.moving import is_open
+from nbckpt.storage.new_files import create_beside
 from nbckpt.storage.packs import SUFFIX as PACK
 from nbckpt.storage.store import Store
 from nbckpt.storage.transcribing import Transcript
@@ -219,7 +219,7 @@ def _require_sound(store: Store) -> None:
     if mark is None or mark[VERSION] > FORMAT:
         message = f"{store.path} is no store that can be written"
         raise StoreError(message)
-    report = store.check()
+    report = check(store.path)
     if not report.ok:
         message = (
             f"{store.path} is damaged, and nothing of it was changed; `nbckpt check` lists what,"

@@ -66,7 +66,7 @@ def repair(store: Store, *, now: float | None = None) -> Repaired:
     """
     now = clock.now() if now is None else now
     with refused(store.path), one_at_a_time(store.path):
-        store.settle()
+        store.queue.settle()
         store.signers.prepare()
         for _ in range(TRIES):
             survey = Survey(store.path, now)

@@ -6,19 +6,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from nbckpt.errors import StoreError
-
-if TYPE_CHECKING:
-    from nbckpt.storage.writer import Writer
+from nbckpt.storage.batches import NoRoomError
+from nbckpt.storage.writer import Writer
 
 SHARE = 0.02
 """Of the time, at most, that is spent on asking the disk while there is room in plenty."""
-
-
-class NoRoomError(Exception):
-    """The blob that is being put does not fit."""
 
 
 class Room:

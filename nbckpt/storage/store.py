@@ -2,65 +2,38 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import threading
-import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbckpt.digests import Digest
-from nbckpt.errors import CaptureError, StoreError, UntrustedError
-from nbckpt.model import Record, is_trusted
-from nbckpt.runtime.interrupts import (
-    Turn,
-    error_of,
-    result_of,
-    whole,
-)
+from nbckpt.model import Record
+from nbckpt.runtime.interrupts import Turn, whole
 from nbckpt.storage import lines
 from nbckpt.storage.ciphers import Cipher, remember
-from nbckpt.storage.committing import (
-    Commit,
-    Job,
-    Queued,
-    Writing,
-    committing,
-    end,
-    insist,
-    run_jobs,
-)
-from nbckpt.storage.configuration import read_config, write_config
-from nbckpt.storage.counting import CHECKPOINT
-from nbckpt.storage.folder import ROOMS, id_of, open_folder
-from nbckpt.storage.frames import Batch, Name, Place, Verified
+from nbckpt.storage.committing import Writing
+from nbckpt.storage.configuration import StoredConfig
+from nbckpt.storage.folder import id_of, open_folder
+from nbckpt.storage.frames import Verified
 from nbckpt.storage.index import Index
-from nbckpt.storage.journal import Entry
 from nbckpt.storage.known import Known
 from nbckpt.storage.locks import Holds
-from nbckpt.storage.private import keep_private
-from nbckpt.storage.reader import Reader
-from nbckpt.storage.room import Room
-from nbckpt.storage.signing import Signers
+from nbckpt.storage.signers import Signers
+from nbckpt.storage.stored_blobs import StoredBlobs
+from nbckpt.storage.stored_tables import StoredTables
+from nbckpt.storage.stored_trust import StoredTrust
 from nbckpt.storage.unlocking import new_members, unlocked
-from nbckpt.storage.vouching import SETTINGS, Untrusted, digest_of_settings, told_apart
 from nbckpt.storage.waiting import MOST_BYTES
-from nbckpt.storage.workers import Worker
+from nbckpt.storage.write_queue import WriteQueue
 from nbckpt.storage.writer import Writer
-from nbckpt.text.escape import legible
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
-
-    from nbckpt.storage.check import Report
-    from nbckpt.storage.repairing import Repaired
-
-BACKGROUND_NICENESS = 10
 
 
 class Store:
@@ -85,6 +58,10 @@ class Store:
         Of the threads of this process that look at variables, or move.
     signers
         Tell which lines of journals are this user's.
+    queue
+        What is still to be written, and the jobs that come after.
+    blobs, tables, config, trust
+        Parts of the store.
     """
 
     def __init__(self, path: Path, cipher: Cipher | None = None, store_id: str = "") -> None:
@@ -93,12 +70,13 @@ class Store:
         self._verified: Verified = set()
         self._index = Index(path / "packs")
         self.signers = Signers(cipher=self.cipher, store_id=store_id)
+        user = self.signers.user
         self._known = Known(path, self._index, self._verified, self.signers)
-        self._reader = self._reading(self._find)
-        self._relied_on = self._reading(self._find_durable)
-        self._closed = False
+        self.blobs = StoredBlobs(path, self._index, self._known, self._verified)
+        self.tables = StoredTables(path, self._known, self.cipher, self._prepare)
+        self.config = StoredConfig(path, user, self._prepare)
+        self.trust = StoredTrust(path, self._known, self.config, user)
         self._most_waiting = MOST_BYTES
-        self._own_settings: set[bytes] = set()
         self._begin_writing()
 
     @classmethod
@@ -144,32 +122,9 @@ class Store:
         return self._writer.unwritten_bytes
 
     @property
-    def tables(self) -> Path:
-        """The folder of the Parquet files."""
-        return self.path / "tables"
-
-    @property
     def damages(self) -> list[str]:
         """A sentence for each line or index that was met and cannot be read."""
         return [*self._known.damages, *self._index.damages]
-
-    def config_text(self) -> str | None:
-        """Text of its `config.json`; None if there is none."""
-        return read_config(self.path)
-
-    def write_config(self, text: str) -> None:
-        """Replace its `config.json`, which counts as this user's own from now on."""
-        self._is_to_write()
-        digest = digest_of_settings(text)
-        with suppress(StoreError):  # whose home cannot be written was told so: see `prepare`
-            self.signers.user.vouch(SETTINGS, [digest])  # before it is there: it counts at once
-        self._own_settings.add(digest)
-        write_config(self.path, text)
-
-    def is_own_config(self, text: str) -> bool:
-        """True if this user has written a `config.json` by nbckpt, or vouched for it."""
-        digest = digest_of_settings(text)
-        return digest in self._own_settings or digest in self.signers.user.vouches(SETTINGS)
 
     def let_wait(self, size_bytes: int) -> None:
         """Have at most so many bytes of copies wait for the disk; the rest holds up its put."""
@@ -197,13 +152,9 @@ class Store:
         StoreError
             If the disk refuses, or it does not fit. The next put works as soon as there is room.
         """
-        self._is_to_write()
+        self.queue.prepare()
         with self.writing(until_committed=True):
-            if not self._known.has_looked:
-                self._known.look()  # so that what other sessions stored is not stored again
-            wanted = 0 if within is None else sum(memoryview(part).nbytes for part in parts)
-            with self._room.within(within, wanted) as room:
-                return self._writer.put_blob(parts, room)
+            return self.blobs.put(parts, within=within)
 
     @whole
     def get_blob(self, digest: Digest, *, of: Record | None = None) -> list[memoryview]:
@@ -226,30 +177,7 @@ class Store:
         FormatError
             If its bytes are damaged.
         """
-        if isinstance(of, lines.Unread) and of.near is not None:
-            self._index.look_at(Batch(*of.near))
-        return self._reader.read(digest)
-
-    @whole
-    def blob_size(self, digest: Digest) -> int:
-        """The bytes of all parts together.
-
-        Raises
-        ------
-        BlobNotFoundError
-            If the store does not hold the blob.
-        """
-        return self._reader.size(digest)
-
-    @whole
-    def has_blob(self, digest: Digest) -> bool:
-        """True if every chunk of the blob has a place; their bytes are not looked at."""
-        return self._reader.has(digest)
-
-    @whole
-    def can_rely_on(self, digest: Digest) -> bool:
-        """True if a record that is written now may name a blob without putting it again."""
-        return self._relied_on.has(digest)
+        return self.blobs.get(digest, of=of)
 
     def writing(self, *, until_committed: bool = False) -> Writing:
         """Within the block no prune takes anything: what is there may be relied upon.
@@ -265,44 +193,6 @@ class Store:
             Unless this thread is in another such block, go on until the next durable `append`.
         """
         return Writing(self.holds, self._within, until_committed=until_committed)
-
-    # -- tables
-
-    def put_table(self, digest: Digest, name: str, value: object) -> Record:
-        """Members of the record that says what became of a table, for the caller to append.
-
-        Parameters
-        ----------
-        digest
-            Of the variable's value.
-        name
-            Of the variable, for messages.
-        value
-            A pandas or polars frame, or an Arrow table. Read twice: give one that nobody changes.
-
-        Returns
-        -------
-        Record
-            The members of `TableInfo`; `file` is None where Parquet refused, and `reason` says
-            why.
-
-        Raises
-        ------
-        StoreError
-            If the disk refuses.
-        """
-        self._is_to_write()
-        from nbckpt.storage.tables import write_table
-
-        try:
-            info = write_table(self.tables, digest, value, self.cipher)
-        except CaptureError as error:
-            return {"file": None, "exact": False, "reason": f"{name!r}: {error}"}
-        return dataclasses.asdict(info)
-
-    def has_table(self, digest: Digest) -> bool:
-        """True if it is known what became of the table of this value."""
-        return digest in self._known.tables
 
     # -- records
 
@@ -330,39 +220,9 @@ class Store:
             If a number in a record is not finite.
         """
         bodies = [lines.encode(record) for record in records]
-        self._is_to_write()
-        holds = self.holds
-        done: Future[None] = Future()
-        let_go = holds.exit
-        holds.enter()
-        try:
-            self._promise(done)
-            count = 1 + (holds.take_over() if durable else 0)
-            self._commits.submit(Commit(bodies, durable, done, count))
-        except BaseException:
-            insist(let_go)
-            self._open.pop(done, None)
-            raise
-        return done
+        self.queue.prepare()
+        return self.queue.append(bodies, durable=durable)
 
-    @whole
-    def in_background(self, job: Job) -> Future[None]:
-        """A future of `job`, which runs in a slow thread after what was queued before it.
-
-        Commits do not wait for jobs. At the interpreter's exit, jobs that did not begin are
-        dropped.
-        """
-        self._refuse_if_closed()
-        after, done = list(self._open), Future[None]()
-        try:
-            self._promise(done)
-            self._jobs.submit(Queued(job, after, done))
-        except BaseException:
-            self._open.pop(done, None)
-            raise
-        return done
-
-    @whole
     def wait(self, timeout_s: float | None = None) -> None:
         """Return when everything queued so far, commits and jobs, is done and durable.
 
@@ -373,39 +233,7 @@ class Store:
         NbckptError
             The first failure since the last call that raised one, or since the store was opened.
         """
-        deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        self._wait_for(list(self._open), timeout_s, deadline)
-        if self._writer.journal.waiting_bytes and not self._closed:  # written, and not synced
-            self._wait_for([self.append([])], timeout_s, deadline)
-
-    def _wait_for(
-        self, queued: list[Future[None]], timeout_s: float | None, deadline: float | None
-    ) -> None:
-        for done in queued:
-            left_s = None if deadline is None else max(0.0, deadline - time.monotonic())
-            try:
-                error_of(done, left_s)
-            except TimeoutError as error:
-                unfinished = sum(not one.done() for one in queued)
-                message = (
-                    f"still writing to {self.path} after {timeout_s} s: {unfinished} to go;"
-                    " wait again"
-                )
-                raise StoreError(message) from error
-        self._raise_failure(queued)
-
-    @whole
-    def settle(self) -> None:
-        """Try to write what waits: it would keep a prune away."""
-        if self._writes and not self._closed:
-            with suppress(StoreError):
-                result_of(self.append([]))
-
-    @whole
-    def unwritten(self) -> list[Entry]:
-        """Records of this session that the disk refuses, and that are tried again."""
-        records = enumerate(self._writer.unwritten)
-        return [Entry(0.0, self._writer.name, n, record) for n, record in records]
+        self.queue.wait(timeout_s)
 
     @whole
     def refresh(self) -> list[Record]:
@@ -416,10 +244,6 @@ class Store:
         """
         return self._known.news()
 
-    def table(self, digest: Digest) -> Record | None:
-        """The newest record of what became of the table of a value."""
-        return self._known.tables.get(digest)
-
     def records(self, kind: str) -> Sequence[Record]:
         """All records of a kind that were seen so far, oldest first; not to be changed."""
         return self._known.of_kind(kind)
@@ -428,80 +252,6 @@ class Store:
         """All records that count now, those of prunes first."""
         return self._known.all()
 
-    def untrusted(self) -> Untrusted:
-        """Amount of the store that this user neither wrote nor vouched for: none of it is run."""
-        self._known.look()
-        journals = self._known.untrusted
-        records = self._known.of_kind(CHECKPOINT)
-        own = {record["id"] for record in records if is_trusted(record)}
-        checkpoints = {record["id"] for record in records} - own  # others wrote some once more
-        return Untrusted(len(journals), sum(map(len, journals.values())), len(checkpoints))
-
-    def untrusted_mark(self) -> str:
-        """Tells what is not trusted now, line for line, from anything else: see `trust`."""
-        self._known.look()
-        return told_apart(self._not_trusted())
-
-    def _not_trusted(self) -> dict[str, frozenset[bytes]]:
-        """Digests of what is not trusted, by the name under which a user vouches for it."""
-        found = {journal: frozenset(own) for journal, own in self._known.untrusted.items()}
-        with suppress(StoreError):
-            text = self.config_text()
-            if text is not None and not self.is_own_config(text):
-                own = found.get(SETTINGS, frozenset())
-                found[SETTINGS] = own | {digest_of_settings(text)}
-        return found
-
-    def trust(self, seen: str | None = None) -> Untrusted:
-        """Vouch for all that is there now, and not for what is added later; what that was.
-
-        Nothing is written into the store. Other open sessions of this user notice.
-
-        Parameters
-        ----------
-        seen
-            The `untrusted_mark` of what somebody has looked at.
-
-        Raises
-        ------
-        UntrustedError
-            If something else is there than what was looked at: nothing is trusted then.
-        StoreError
-            If this user's own folder cannot be written.
-        """
-        found = self.untrusted()
-        # The lines that were read, whatever stands in the files by now.
-        lines = self._not_trusted()
-        if seen not in (None, told_apart(lines)):
-            message = (
-                f"somebody wrote to {legible(str(self.path))} after you looked, so nothing was"
-                " trusted: look again"
-            )
-            raise UntrustedError(message)
-        for journal, digests in lines.items():
-            self.signers.user.vouch(journal, digests)
-        self._known.look()
-        return found
-
-    def check(self) -> Report:
-        """Report on durable data that is damaged, missing or unreachable; nothing is changed."""
-        from nbckpt.storage.check import check
-
-        return check(self.path)
-
-    def repair(self) -> Repaired:
-        """Rebuild what can be rebuilt, and say what is lost; what was damaged is kept aside.
-
-        Raises
-        ------
-        StoreError
-            If a prune or another repair is at work, or the disk refuses.
-        """
-        from nbckpt.storage.repairing import repair
-
-        return repair(self)
-
-    @whole
     def close(self) -> None:
         """Finish what is queued and let go of all files.
 
@@ -510,12 +260,7 @@ class Store:
         NbckptError
             The first failure that `wait` did not raise.
         """
-        if self._closed:
-            return
-        self._jobs.close()  # their records are still taken
-        self._closed = True
-        self._ended()
-        self._raise_failure(list(self._open))
+        self.queue.close()
 
     # -- within
 
@@ -524,76 +269,22 @@ class Store:
         self.holds = Holds(self.path, self._known.look)
         self.turn = Turn()
         self._within = threading.local()
-        self._writes = False
-        self._open: dict[Future[None], None] = {}  # not done, or failed and not yet raised
         self._writer = Writer(self.path, self._index, self._verified, self.signers)
         self._writer.waiting.most_bytes = self._most_waiting
-        self._room = Room(self.path, self._writer)
         self._known.begin(self._writer)
-        self._commits: Worker[Commit] = Worker(
-            "nbckpt-commit", committing(self._writer, self.holds)
-        )
-        self._jobs: Worker[Queued] = Worker(
-            "nbckpt-background", run_jobs, at_most=1, niceness=BACKGROUND_NICENESS
-        )
-        self._ended = weakref.finalize(
-            self, end, self._commits, self._jobs, self._writer, self.holds
-        )
+        self.blobs.begin(self._writer)
+        self.queue = WriteQueue(self.path, self._writer, self.holds, self.signers)
         _LIVE.add(self)
 
     def _begin_again_in_child(self) -> None:
-        if self._closed:
+        if self.queue.is_closed:
             return
-        self._ended.detach()
-        self._writer.close()
-        self.holds.close()
+        self.queue.abandon()
         self._index.renew_lock()
         self._begin_writing()
 
-    def _find(self, name: Name) -> Place | None:
-        place = self._writer.find(name) or self._index.place(name)
-        if place is None:
-            self._known.look()
-            place = self._index.search(name)
-        return place
-
-    def _reading(self, find: Callable[[Name], Place | None]) -> Reader:
-        look_again, forget = self._known.look_again, self._index.forget
-        return Reader(self.path / "packs", find, self._verified, forget, look_again)
-
-    def _find_durable(self, name: Name) -> Place | None:
-        """The place of a chunk that new records may rely upon."""
-        return self._writer.find(name) or self._index.find(name)
-
-    def _promise(self, done: Future[None]) -> None:
-        # Running from the start: what is queued cannot be taken back.
-        done.set_running_or_notify_cancel()
-        self._open[done] = None
-        done.add_done_callback(self._kept)
-
-    def _kept(self, done: Future[None]) -> None:
-        if done.exception() is None:
-            self._open.pop(done, None)
-
-    def _raise_failure(self, done: Sequence[Future[None]]) -> None:
-        errors = [error for future in done if (error := future.exception())]
-        for future in done:
-            self._open.pop(future, None)
-        if errors:
-            raise errors[0]
-
-    def _is_to_write(self) -> None:
-        self._refuse_if_closed()
-        if not self._writes:
-            self._writes = True
-            self.signers.prepare()
-            with suppress(OSError):  # the write itself says what the disk has against it
-                keep_private(self.path, ROOMS)
-
-    def _refuse_if_closed(self) -> None:
-        if self._closed:
-            message = f"the store {self.path} is closed; open it again"
-            raise StoreError(message)
+    def _prepare(self) -> None:
+        self.queue.prepare()
 
 
 _LIVE: weakref.WeakSet[Store] = weakref.WeakSet()

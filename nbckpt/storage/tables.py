@@ -17,16 +17,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from nbckpt.digests import Digest
 from nbckpt.errors import CaptureError, FormatError, NotFoundError
-from nbckpt.storage.disk import (
-    OTHERS_TOO,
-    OWN,
-    NewFile,
-    create_beside,
-    digest_of_file,
-    exists,
-    refused,
-    require_plain,
-)
+from nbckpt.storage.disk import OTHERS_TOO, OWN, digest_of_file, exists, refused, require_plain
+from nbckpt.storage.new_files import NewFile, create_beside
 from nbckpt.storage.sealed_tables import SUFFIX as SEALED
 from nbckpt.storage.sealed_tables import opened_file, sealed_file
 from nbckpt.storage.table_differences import DIFFERENCES, is_json

@@ -19,7 +19,6 @@ from nbckpt.storage.ciphers import Cipher
 from nbckpt.storage.counting import TABLE
 from nbckpt.storage.disk import (
     create,
-    create_beside,
     exists,
     files_in,
     read_at,
@@ -32,10 +31,11 @@ from nbckpt.storage.folder import id_of_store
 from nbckpt.storage.following import Journals
 from nbckpt.storage.frames import RAW, SEALED, Batch, Frame, Name, Place, chained
 from nbckpt.storage.journal import BATCH, PRUNE, SUFFIX, whole_lines
+from nbckpt.storage.new_files import create_beside
 from nbckpt.storage.packs import MAPPED_BYTES, PAGE_BYTES, PackWriter, find_frames, open_pack
 from nbckpt.storage.packs import SUFFIX as PACK
 from nbckpt.storage.sealed_tables import opened_file, sealed_file
-from nbckpt.storage.signing import Signers
+from nbckpt.storage.signers import Signers
 from nbckpt.storage.tables import table_path
 from nbckpt.storage.writer import batch_record
 

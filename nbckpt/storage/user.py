@@ -16,13 +16,9 @@ from pathlib import Path
 
 from nbckpt.errors import StoreError
 from nbckpt.storage import system
-from nbckpt.storage.disk import (
-    create_beside,
-    make_folder,
-    open_lock,
-    read_whole,
-)
+from nbckpt.storage.disk import make_folder, open_lock, read_whole
 from nbckpt.storage.naming import is_name
+from nbckpt.storage.new_files import create_beside
 
 KEY = "key"
 TRUSTED = "trusted"

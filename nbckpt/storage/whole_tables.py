@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from nbckpt.digests import Digest
-from nbckpt.model import Record, Variable, is_trusted
+from nbckpt.model import Record
 from nbckpt.storage import system
 from nbckpt.storage.disk import digest_of_file, reread, unreadable
-
-if TYPE_CHECKING:
-    from nbckpt.storage.store import Store
 
 
 class _Seen(NamedTuple):
@@ -26,12 +23,6 @@ class _Seen(NamedTuple):
     inode: int
     size: int
     changed_at_ns: int
-
-
-def table_of(store: Store, variable: Variable) -> Record | None:
-    """The record of a variable's table; of one's own variable, nobody else's word counts."""
-    record = store.table(variable.value)
-    return record if record is None or is_trusted(record) or not variable.trusted else None
 
 
 def is_whole(folder: Path, record: Record) -> bool:

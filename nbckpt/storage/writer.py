@@ -23,7 +23,7 @@ from nbckpt.storage.frames import Batch, Name, Place, Verified
 from nbckpt.storage.index import Index
 from nbckpt.storage.journal import WRITER, Journal
 from nbckpt.storage.putting import Putter
-from nbckpt.storage.signing import Signers
+from nbckpt.storage.signers import Signers
 from nbckpt.storage.waiting import Waiting
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ import pytest
 from nbckpt.cli import main
 from nbckpt.cli.demo import notebook_path, require_packages
 from nbckpt.errors import UsageError
+from nbckpt.storage.check import check
 from nbckpt.storage.store import Store
 from tests.running import environment, texts_of
 
@@ -33,7 +34,7 @@ def test_the_demo_kills_a_kernel_and_the_same_command_goes_on(
     store = Store.open(folder / ".nbckpt", create=False)
     store.refresh()
     assert len(store.records("session")) == 2
-    assert store.check().ok
+    assert check(store.path).ok
     store.close()
 
 

@@ -119,7 +119,7 @@ def test_settings_that_a_damaged_disk_changed_do_not_count(store: Store) -> None
     assert settings.retention_count is None
     assert "config.json is damaged, or was edited by hand" in settings.problems[0]
     path.write_text('{"retention_count": 10}')
-    store.trust()
+    store.trust.vouch()
     assert settings_of(store, Settings()).retention_count == 10
 
 
@@ -181,7 +181,7 @@ def test_the_table_tells_value_origin_and_meaning_of_each() -> None:
 
 
 def test_a_script_is_warned_of_bad_settings_and_goes_on(tmp_path: Path) -> None:
-    Store.open(tmp_path / "s").write_config('{"idle_s": "soon"}')
+    Store.open(tmp_path / "s").config.write('{"idle_s": "soon"}')
 
     with pytest.warns(UserWarning, match=r"config\.json: idle_s is 'soon'"):
         session = open_session(tmp_path / "s", {})
@@ -196,7 +196,7 @@ def test_a_notebook_is_told_of_bad_settings_and_goes_on(
     from nbckpt.jupyter.shell import load, unload
     from nbckpt.steps import current_session
 
-    current_session.session().store.write_config('{"idle_s": "soon", "auto": "every 2"}')
+    current_session.session().store.config.write('{"idle_s": "soon", "auto": "every 2"}')
     unload(shell)
     capsys.readouterr()
 

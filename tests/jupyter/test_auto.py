@@ -16,6 +16,7 @@ from nbckpt.jupyter.shell import load, unload
 from nbckpt.model import Checkpoint
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
+from nbckpt.storage.check import check
 from nbckpt.storage.store import Store
 from nbckpt.timeline.events import ENDED
 from tests.kernels import Kernel
@@ -364,4 +365,4 @@ def test_whatever_is_joined_and_wherever_one_goes_nothing_is_lost(shell: Any, se
                     assert run(shell, "%resume").success
         found = {k: v for k, v in shell.user_ns.items() if re.fullmatch(r"v\d", k)}
         assert found == now, (n, policy)
-    assert current_session.session().store.check().ok
+    assert check(current_session.session().store.path).ok

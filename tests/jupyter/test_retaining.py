@@ -13,6 +13,7 @@ from nbckpt.jupyter.retaining import Retaining
 from nbckpt.jupyter.shell import load, unload
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
+from nbckpt.storage.check import check
 
 
 def keep_some(session: Session, count: int) -> None:
@@ -43,7 +44,7 @@ def test_a_store_is_pruned_when_it_is_loaded(shell: Any) -> None:
     shell.run_cell("%resume")
     assert shell.user_ns["values"][0] == "29-0"
     assert shell.run_cell("%rewind c26").success
-    assert session.store.check().ok
+    assert check(session.store.path).ok
 
 
 def test_it_is_looked_at_once_in_a_minute_and_only_if_asked_for(session: Session) -> None:

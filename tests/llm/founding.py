@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.request import urlopen
 
+from nbckpt.storage.check import check
 from nbckpt.storage.store import Store
 from tests.kernels import Kernel, KernelDiedError
 from tests.running import environment
@@ -180,7 +181,7 @@ class Founding:
         changed = {number: texts for number, texts in self.seen().items() if len(texts) > 1}
         assert not changed, f"answers were seen before they were durable: {changed}"
         store = Store.open(self.folder / ".nbckpt", create=False)
-        assert store.check().ok, store.check().problems
+        assert check(store.path).ok, check(store.path).problems
         store.close()
 
     def check_end(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from nbckpt.llm import scope
 from nbckpt.llm.index import Index
 from nbckpt.session.session import Session
+from nbckpt.storage.check import check
 from nbckpt.storage.lines import Unread, encode, read_text
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.signing import Signer
@@ -92,7 +93,7 @@ def test_a_prune_keeps_what_was_paid_for(provider: Provider, recorded: Session) 
     assert again == first
     assert provider.answered == 1
     recorded.wait()
-    assert recorded.store.check().ok
+    assert check(recorded.store.path).ok
 
 
 def test_what_a_journal_says_takes_the_place_of_what_was_written_into_it() -> None:

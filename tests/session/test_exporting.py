@@ -22,6 +22,7 @@ from nbckpt.session.maintenance.exports import export
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.storage import system
+from nbckpt.storage.check import check
 from nbckpt.storage.store import Store
 from tests.running import environment
 
@@ -62,7 +63,7 @@ def kept(session: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> S
 def opened(path: Path) -> Session:
     """A new session on a store, which is sound, with everything of its head."""
     store = Store.open(path, create=False)
-    assert store.check().problems == ()
+    assert check(store.path).problems == ()
     session = Session(store, {"__name__": "__main__"}, notebook="test")
     session.resume()
     return session
@@ -117,7 +118,7 @@ def test_who_gets_an_export_queries_its_tables_without_trust(
     other = Session(Store.open(tmp_path / "out", create=False), {})
 
     assert other.sql("select sum(n) from variable('frame', 'train')").fetchall() == [(6,)]
-    assert other.store.untrusted().checkpoints == 1
+    assert other.store.trust.untrusted().checkpoints == 1
     other.store.close()
 
 

@@ -37,6 +37,7 @@ from nbckpt.session.checkpoint_view import Look
 from nbckpt.session.session import Session
 from nbckpt.steps.step import Step
 from nbckpt.steps.step_request import Request
+from nbckpt.storage.check import check
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
 from nbckpt.timeline.references import resolve
@@ -129,7 +130,7 @@ class History(RuleBasedStateMachine):
     def teardown(self) -> None:
         try:
             self.session.wait()
-            report = self.session.store.check()
+            report = check(self.session.store.path)
             assert report.ok, report
         finally:
             self.session.store.close()

@@ -14,6 +14,7 @@ import pytest
 
 from nbckpt.errors import BlobNotFoundError, RestoreError, UsageError
 from nbckpt.session.session import Session
+from nbckpt.storage.check import check
 from nbckpt.storage.store import Store
 from tests.mounts import mounted
 from tests.running import environment
@@ -23,7 +24,7 @@ ALWAYS = bool(1).__bool__
 
 def files(session: Session) -> list[Path]:
     """The Parquet files of a session's store."""
-    return sorted(session.store.tables.glob("*.parquet"))
+    return sorted(session.store.tables.folder.glob("*.parquet"))
 
 
 def total(session: Session, call: str) -> object:
@@ -63,7 +64,7 @@ def test_a_query_makes_the_tables_that_it_reads_and_no_others(session: Session) 
     assert len(files(session)) == 2
     assert len(session.store.refresh()) > 0
     assert [r["name"] for r in session.store.records("table")] == ["df", "df"]
-    assert session.store.check().problems == ()
+    assert check(session.store.path).problems == ()
 
 
 def test_a_table_is_made_once_for_all_processes(session: Session) -> None:

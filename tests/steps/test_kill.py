@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from nbckpt.storage.check import check
 from nbckpt.storage.store import Store
 from nbckpt.timeline.timeline import Timeline
 from tests.kernels import Kernel, KernelDiedError
@@ -105,7 +106,7 @@ class Run:
             timeline.apply(record)
         for name in self.finished:
             assert any(c.state == "done" for c in timeline.named(name)), f"{name} is lost"
-        assert store.check().ok, store.check().problems
+        assert check(store.path).ok, check(store.path).problems
         store.close()
         effects = self.effects()
         again = {n: effects[n] for n, count in self.finished.items() if effects[n] != count}

@@ -200,7 +200,7 @@ def test_waiting_raises_what_could_not_be_written(open_session: Session) -> None
         message = "the disk is full"
         raise StoreError(message)
 
-    open_session.store.in_background(refuse)
+    open_session.store.queue.in_background(refuse)
 
     with pytest.raises(StoreError, match="the disk is full"):
         nbckpt.wait()

@@ -25,6 +25,7 @@ from nbckpt.capture.decode import Values
 from nbckpt.fingerprint import random_state
 from nbckpt.session.session import Session
 from nbckpt.storage import disk
+from nbckpt.storage.check import check
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.rewriting import folded
 from nbckpt.storage.store import Store
@@ -167,7 +168,7 @@ def die_at_each_step(path: Path) -> None:
 
 
 def _say_what_is_wrong(path: Path, step: int, *, is_clean: bool = False) -> None:
-    report = Store.open(path, create=False).check()
+    report = check(Store.open(path, create=False).path)
     left = "left by a prune" if is_clean else "nothing is that"
     problems = [p for p in report.problems if p.kind != "unreachable" or left in p.what]
     for what in [*map(str, problems), *wrong_in(path)]:

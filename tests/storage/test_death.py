@@ -12,6 +12,7 @@ import textwrap
 import time
 from pathlib import Path
 
+from nbckpt.storage.check import check
 from nbckpt.storage.store import Store
 
 WRITER = textwrap.dedent("""
@@ -69,7 +70,7 @@ def test_twenty_kills_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None
     for checkpoint_id, digest in acknowledged.items():
         assert checkpoints[checkpoint_id]["changed"][0]["blob"] == digest
         assert bytes(store.get_blob(digest)[0]) == b"stream %d" % int(checkpoint_id.split("-")[1])
-    report = store.check()
+    report = check(store.path)
     assert report.ok, report.problems
     assert store.damages == []
     store.close()
@@ -92,7 +93,7 @@ def test_two_writers_and_a_reader_lose_nothing_and_never_see_half_a_thing(tmp_pa
         for record in records:
             if record["kind"] == "checkpoint":
                 seen.append(record["id"])
-                assert reader.has_blob(record["changed"][0]["blob"])
+                assert reader.blobs.has(record["changed"][0]["blob"])
                 reader.get_blob(record["changed"][0]["blob"])
             else:
                 assert record["checkpoint"] in seen
@@ -102,7 +103,7 @@ def test_two_writers_and_a_reader_lose_nothing_and_never_see_half_a_thing(tmp_pa
     assert [writer.wait() for writer in writers] == [0, 0]
     assert sorted(seen) == sorted(f"{name}-{n}" for name in ("one", "other") for n in range(60))
     assert reader.damages == []
-    assert reader.check().problems == ()
+    assert check(reader.path).problems == ()
     assert slowest_s < 5
     for writer in writers:
         writer.communicate()

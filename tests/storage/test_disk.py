@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from nbckpt.errors import StoreError
-from nbckpt.storage.disk import create_beside, read_at, refusal
+from nbckpt.storage.check import check
+from nbckpt.storage.disk import read_at, refusal
+from nbckpt.storage.new_files import create_beside
 from nbckpt.storage.store import Store
 from tests.mounts import mounted
 
@@ -48,7 +50,7 @@ def test_a_full_disk_is_an_error_and_the_store_goes_on_when_there_is_room(tmp_pa
         assert numbers(again) == [1, 2]
         assert again.get_blob(before)[0] == some_bytes(MIB, 1)
         assert again.get_blob(after)[0] == some_bytes(4 * MIB, 2)
-        assert again.check().ok
+        assert check(again.path).ok
         again.close()
 
 
@@ -73,7 +75,7 @@ def test_records_that_a_full_disk_refused_go_out_with_the_next(tmp_path: Path) -
         assert numbers(torn) == [2, 3]
         assert numbers(store) == [1, 2, 3]
         assert torn.damages == store.damages == []
-        assert store.check().problems == ()
+        assert check(store.path).problems == ()
         store.close()
         torn.close()
 
@@ -100,7 +102,7 @@ def test_bytes_that_a_failed_sync_may_have_lost_are_written_again(tmp_path: Path
             with pytest.raises(StoreError):
                 store.wait()
             os.sync()
-            report = store.check()
+            report = check(store.path)
 
             assert isinstance(error, StoreError)
             assert numbers(store) == [1, 2, 3]
@@ -121,7 +123,7 @@ def test_a_read_only_store_is_read_and_the_first_write_says_so(tmp_path: Path) -
 
         assert numbers(store) == [1]
         assert bytes(store.get_blob(digest)[0]) == b"kept"
-        assert store.check().ok
+        assert check(store.path).ok
         with pytest.raises(StoreError, match=r"ro.* cannot be written: read-only file system"):
             store.put_blob([b"new"])
         with pytest.raises(StoreError, match="cannot be written"):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nbckpt.errors import FormatError, StoreError
+from nbckpt.storage.check import check
 from nbckpt.storage.marking import mend_mark
 from nbckpt.storage.store import Store
 
@@ -27,7 +28,7 @@ def test_opening_and_reading_write_nothing(tmp_path: Path) -> None:
 
     store = Store.open(tmp_path / "s")
     store.refresh()
-    store.check()
+    check(store.path)
     store.close()
 
     assert {p: p.stat().st_mtime_ns for p in (tmp_path / "s").rglob("*")} == before

@@ -11,6 +11,7 @@ from nbckpt.llm import scope
 from nbckpt.session.maintenance import prune as pruning
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
+from nbckpt.storage.check import check
 from nbckpt.storage.pruning import Pruned, prune
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
@@ -63,7 +64,7 @@ class Notebook:
     def prune(self, retention: Retention, now: float | None = None) -> Pruned:
         done = prune(self.session.store, retention, now=now)
         self.session.refresh()
-        assert self.session.store.check().ok
+        assert check(self.session.store.path).ok
         return done
 
     def paid(self, name: str, *questions: str) -> int:

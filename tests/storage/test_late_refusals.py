@@ -13,6 +13,7 @@ import pytest
 
 from nbckpt.errors import StoreError
 from nbckpt.session.pending_writes import PendingWrites, Writer
+from nbckpt.storage.check import check
 from nbckpt.storage.store import Store
 from nbckpt.timeline.timeline import Timeline
 from tests.kernels import Kernel, Ran
@@ -51,7 +52,7 @@ def eventually(kernel: Kernel) -> str:
 
 def is_whole(disk: Path) -> bool:
     store = Store.open(disk / ".nbckpt", create=False)
-    report = store.check()
+    report = check(store.path)
     store.close()
     return report.ok
 

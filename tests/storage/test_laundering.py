@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nbckpt.model import is_trusted
+from nbckpt.storage.check import check
 from nbckpt.storage.planning import MANY_JOURNALS
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.signing import Signer
@@ -22,7 +23,7 @@ ids = [f"id{n:018}" for n in range(9)]
 def pruned(path: Path, keep: int) -> None:
     store = Store.open(path)
     prune(store, Retention(keep_last=keep))
-    assert [p for p in store.check().problems if p.kind != "unreachable"] == []
+    assert [p for p in check(store.path).problems if p.kind != "unreachable"] == []
     store.close()
 
 
@@ -35,9 +36,9 @@ def test_ones_own_stays_ones_own(tmp_path: Path) -> None:
 
     assert trusted_in(path) == {ids[2]: True, ids[3]: True}
     store = Store.open(path)
-    assert not store.untrusted()
+    assert not store.trust.untrusted()
     manifest = timeline_of(store).manifest(ids[3])
-    assert all(store.can_rely_on(v.blob) and v.trusted for v in manifest.values())
+    assert all(store.blobs.can_rely_on(v.blob) and v.trusted for v in manifest.values())
     assert sorted(manifest) == ["x0", "x1", "x2", "x3"]
     store.close()
 
@@ -60,7 +61,7 @@ def test_what_another_signed_is_not_replaced_and_not_signed(tmp_path: Path) -> N
     assert trusted == {"x0": False, "x1": False, "x2": False, "x3": True}
     assert all(bytes(store.get_blob(v.blob)[0]) for v in timeline.manifest(ids[3]).values())
 
-    store.trust()
+    store.trust.vouch()
 
     assert all(v.trusted for v in timeline_of(store).manifest(ids[3]).values())
     store.close()
@@ -79,14 +80,14 @@ def test_what_one_carries_of_another_is_not_signed_until_it_is_trusted(tmp_path:
     assert trusted_in(path) == {ids[2]: True}
     manifest = timeline_of(store).manifest(ids[2])
     assert {n: v.trusted for n, v in manifest.items()} == {"strange": False, "x1": True, "x2": True}
-    assert store.untrusted()
+    assert store.trust.untrusted()
     pruned(path, 1)
     assert not timeline_of(store).manifest(ids[2])["strange"].trusted
 
-    store.trust()
+    store.trust.vouch()
 
     assert timeline_of(store).manifest(ids[2])["strange"].trusted
-    assert not store.untrusted()
+    assert not store.trust.untrusted()
     store.close()
     pruned(path, 1)
     later = Store.open(path)
@@ -108,7 +109,7 @@ def test_what_one_trusts_is_not_counted_because_another_has_written_it_once_more
     store = Store.open(path)
 
     assert trusted_in(path) == {ids[0]: True}
-    found = store.untrusted()
+    found = store.trust.untrusted()
     assert (found.records, found.checkpoints) == (len(lines), 0)
     store.close()
 
@@ -133,7 +134,7 @@ def test_what_nobody_signed_is_signed_by_a_prune_if_it_is_trusted(
     unsigned(path)
     store = Store.open(path)
     if is_vouched:
-        store.trust()
+        store.trust.vouch()
 
     prune(store, Retention(keep_last=1))
 

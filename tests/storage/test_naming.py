@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbckpt.model import Record
+from nbckpt.storage.check import check
 from nbckpt.storage.lines import encode
 from nbckpt.storage.naming import is_name, is_table, wrong_name
 from nbckpt.storage.pruning import prune
@@ -100,7 +101,7 @@ def test_a_record_with_such_a_name_is_damage_and_nothing_is_touched(
     store.refresh()
     told = [damage for damage in store.damages if "no store has" in damage]
     assert len(told) == len(claims)
-    assert len([p for p in store.check().problems if p.kind == "damaged"]) == len(claims)
+    assert len([p for p in check(store.path).problems if p.kind == "damaged"]) == len(claims)
     prune(store, Retention(keep_last=1))
     store.close()
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from nbckpt.errors import BlobNotFoundError, FormatError
+from nbckpt.storage.check import check
 from nbckpt.storage.frames import FRAME_MAGIC, read_frame
 from nbckpt.storage.packs import HEADER, align, find_frames
 from nbckpt.storage.store import Store
@@ -70,7 +71,7 @@ def test_any_flipped_byte_is_told_or_concerns_nothing(tmp_path: Path) -> None:
         pack.write_bytes(damaged)
         found = readable(tmp_path / "s", digests)
         store = Store.open(tmp_path / "s")
-        report = store.check()
+        report = check(store.path)
         store.close()
 
         assert all(got in (None, blob) for got, blob in zip(found, blobs, strict=True))
@@ -87,7 +88,7 @@ def test_a_damaged_chunk_is_named_with_the_variable_that_it_costs(tmp_path: Path
 
     with pytest.raises(FormatError, match=rf"damaged: pack {pack.stem} at offset \d+; `nbckpt"):
         store.get_blob(digests[1])
-    (problem,) = store.check().problems
+    (problem,) = check(store.path).problems
 
     assert problem.kind == "damaged"
     assert "variable 'v1' of checkpoint 'step 1'" in problem.what
@@ -106,7 +107,7 @@ def test_what_was_found_damaged_is_stored_again(tmp_path: Path) -> None:
 
     assert again == digest
     assert readable(tmp_path / "s", [digest]) == [RISING]
-    assert store.check().ok
+    assert check(store.path).ok
     store.close()
 
 
@@ -141,7 +142,7 @@ def test_a_pack_that_is_gone_is_told(tmp_path: Path) -> None:
 
     with pytest.raises(BlobNotFoundError):
         store.get_blob(digests[0])
-    report = store.check()
+    report = check(store.path)
 
     assert {problem.kind for problem in report.problems} == {"missing"}
     assert any(pack.stem in damage for damage in store.damages)
@@ -158,7 +159,7 @@ def test_a_pack_with_a_damaged_header_is_read_and_told(tmp_path: Path, at: int, 
     store = Store.open(tmp_path / "s")
 
     assert bytes(store.get_blob(digests[0])[0]) == b"first"
-    assert [p.kind for p in store.check().problems] == ["damaged"]
+    assert [p.kind for p in check(store.path).problems] == ["damaged"]
     assert any(said in damage for damage in store.damages)
     store.close()
 
@@ -182,7 +183,7 @@ def test_a_damaged_index_frame_costs_no_chunk_but_those_whose_entries_are_hit(
             came_back.append(digest)
 
     assert len(came_back) >= (2 if at >= 64 else 3)
-    assert not store.check().ok
+    assert not check(store.path).ok
     assert any("index at offset" in damage for damage in store.damages)
     store.close()
 

@@ -40,8 +40,10 @@ def filled(path: Path) -> Store:
     store = Store.open(path)
     session = Session(store, {"x": 1, "big": bytes(range(256)) * 4096})
     session.checkpoint("one")
-    store.append([{"kind": "table", "value": VALUE, **store.put_table(VALUE, "t", pd.DataFrame())}])
-    store.write_config("{}")
+    store.append(
+        [{"kind": "table", "value": VALUE, **store.tables.put(VALUE, "t", pd.DataFrame())}]
+    )
+    store.config.write("{}")
     store.wait()
     return store
 
@@ -65,7 +67,7 @@ def test_a_store_is_its_owners_alone(tmp_path: Path) -> None:
     [
         lambda store: store.append([{"kind": "event", "at": 1.0}]).result(),
         lambda store: store.put_blob([b"x"]),
-        lambda store: store.write_config("{}"),
+        lambda store: store.config.write("{}"),
         lambda store: prune(store, Retention()),
     ],
     ids=["append", "put_blob", "write_config", "prune"],
@@ -149,7 +151,7 @@ def test_what_is_no_plain_file_is_an_error_and_not_followed(
 
     def look() -> None:
         store = Store.open(tmp_path / "s")
-        store.config_text()
+        store.config.text()
         store.refresh()
         assert not any("no plain file" in d or "a link" in d for d in store.damages)
         session = Session(store, {})
@@ -236,7 +238,7 @@ def test_a_file_that_is_larger_than_memory_is_told_and_not_read(tmp_path: Path, 
 
     def look() -> None:
         store = Store.open(tmp_path / "s")
-        store.config_text()
+        store.config.text()
         store.refresh()
         assert [r["name"] for r in store.records("checkpoint")] == ["one"]
         raise StoreError(*store.damages)

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from nbckpt.session.session import Session
+from nbckpt.storage.check import check
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.rewriting import folded
 from nbckpt.storage.store import Store
@@ -89,7 +90,7 @@ def kill_prunes(path: Path, times: int, seed: int) -> tuple[int, int]:
             victim.kill()
             said = victim.communicate()[0]
             pruned += said.count("\n")
-            problems = [p for p in Store.open(path).check().problems if p.kind != "unreachable"]
+            problems = [p for p in check(Store.open(path).path).problems if p.kind != "unreachable"]
             assert not problems, (kill, problems)
             assert not (wrong := wrong_in(path)), (kill, wrong)
             newest = writer.made[-1]
@@ -103,7 +104,7 @@ def kill_prunes(path: Path, times: int, seed: int) -> tuple[int, int]:
         code = writer.end()
     assert code == 0
     prune(Store.open(path), CALLS_TOO)
-    report = Store.open(path).check()
+    report = check(Store.open(path).path)
     assert report.ok, report.problems
     assert not [p for p in report.problems if "left by a prune" in p.what]
     assert not wrong_in(path)

@@ -12,6 +12,7 @@ from nbckpt.capture.decode import Values
 from nbckpt.errors import BlobNotFoundError, StoreError, UsageError
 from nbckpt.fingerprint import random_state
 from nbckpt.session.session import Session
+from nbckpt.storage.check import check
 from nbckpt.storage.pruning import automatic, prune, size_of
 from nbckpt.storage.rewriting import folded
 from nbckpt.storage.store import Store
@@ -67,7 +68,7 @@ def test_what_a_closed_session_left_shrinks_to_the_newest(session: Session) -> N
     assert before > 10 * MB
     assert bytes_of_packs(path) < 2.1 * MB
     assert pruned.freed_bytes == pytest.approx(before - bytes_of_packs(path), rel=0.02)
-    assert store.check().problems == ()
+    assert check(store.path).problems == ()
     again = open_again(path)
     assert list(again.timeline.checkpoints) == ids[8:]
     for i in (8, 9):
@@ -94,7 +95,7 @@ def test_an_idle_session_in_another_store_object_keeps_what_it_stands_on(session
     session.refresh()
     assert list(session.timeline.checkpoints) == [ids[9], last.id]
     assert bytes_of_packs(path) < room + 10_000  # `big` was not put again
-    assert session.store.check().problems == ()
+    assert check(session.store.path).problems == ()
     other.close()
 
 
@@ -109,7 +110,7 @@ def test_a_session_prunes_its_own_store_and_goes_on(session: Session) -> None:
 
     assert bytes_of_packs(path) < 1.5 * MB
     assert list(session.timeline.checkpoints) == [ids[9], made.id]
-    assert session.store.check().problems == ()
+    assert check(session.store.path).problems == ()
     session.store.close()
     values = values_of(path, made.id)
     expected = noise(MB, 9)
@@ -140,7 +141,7 @@ def test_without_options_only_garbage_goes(session: Session) -> None:
     assert pruned.checkpoints == ()
     assert pruned.freed_bytes > 2.9 * MB
     assert [c.id for c in open_again(session.store.path).history()] == ids[::-1]
-    assert session.store.check().problems == ()
+    assert check(session.store.path).problems == ()
 
 
 def test_a_dry_run_says_what_would_go_and_changes_nothing(session: Session) -> None:
@@ -169,7 +170,7 @@ def test_tagged_checkpoints_and_their_values_stay(session: Session) -> None:
     assert set(again.get("a5").changed) == {"big", "own5"}
     assert set(again.get("a5").carried) == {"own2", "own3", "own4"}
     np.testing.assert_array_equal(values_of(again.store.path, ids[1])["big"], noise(MB, 1))
-    assert session.store.check().problems == ()
+    assert check(session.store.path).problems == ()
 
 
 def test_what_a_gone_checkpoint_removed_is_not_there_again(session: Session) -> None:
@@ -203,7 +204,7 @@ def test_a_dropped_branch_goes_with_what_only_it_reaches(session: Session) -> No
     again = open_again(session.store.path)
     assert set(again.timeline.branches) == {"main"}
     assert [c.id for c in again.history()] == ids[::-1]
-    assert session.store.check().problems == ()
+    assert check(session.store.path).problems == ()
 
 
 def test_overtaken_branches_keep_their_names(session: Session) -> None:
@@ -329,7 +330,7 @@ def test_a_session_whose_place_is_gone_keeps_everything_anew(session: Session) -
     values = values_of(session.store.path, made.id)
     np.testing.assert_array_equal(values["big"], noise(MB, 0))
     assert values["own0"] == [0]
-    assert session.store.check().problems == ()
+    assert check(session.store.path).problems == ()
 
 
 def test_tables_of_values_that_are_gone_go(session: Session) -> None:
@@ -346,9 +347,9 @@ def test_tables_of_values_that_are_gone_go(session: Session) -> None:
     assert len(list(tables.iterdir())) == 1
     session.refresh()
     assert session.sql("select min(x) from variable('df', 'a2')").fetchall() == [(2,)]
-    assert session.store.check().problems == ()
+    assert check(session.store.path).problems == ()
     session.store.close()
-    assert open_again(session.store.path).store.check().problems == ()
+    assert check(open_again(session.store.path).store.path).problems == ()
 
 
 def test_a_prune_takes_nothing_of_what_a_session_has_put_and_not_committed(
@@ -363,7 +364,7 @@ def test_a_prune_takes_nothing_of_what_a_session_has_put_and_not_committed(
     made = session.checkpoint("next", sync=True)
 
     np.testing.assert_array_equal(values_of(session.store.path, made.id)["big"], noise(MB, 9))
-    assert session.store.check().ok
+    assert check(session.store.path).ok
 
 
 def test_one_prune_after_another_keeps_what_the_first_kept(session: Session) -> None:
@@ -376,5 +377,5 @@ def test_one_prune_after_another_keeps_what_the_first_kept(session: Session) -> 
             values = values_of(again.store.path, ids[i])
             np.testing.assert_array_equal(values["big"], noise(100_000, i))
             assert len(values) == i + 2
-        assert again.store.check().problems == ()
+        assert check(again.store.path).problems == ()
         again.store.close()

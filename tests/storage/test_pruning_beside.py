@@ -18,6 +18,7 @@ import pytest
 from nbckpt.errors import StoreError
 from nbckpt.session.session import Session
 from nbckpt.storage import locks, pruning
+from nbckpt.storage.check import check
 from nbckpt.storage.ciphers import Cipher
 from nbckpt.storage.locks import Holds
 from nbckpt.storage.pruning import prune
@@ -63,7 +64,7 @@ def test_a_checkpoint_on_what_was_to_go_is_kept_with_all_it_holds(
     values = values_of(session.store.path, made[0])
     np.testing.assert_array_equal(values["big"], noise(MB, 1))
     assert (values["own0"], values["x"]) == ([0], 1)
-    assert session.store.check().ok
+    assert check(session.store.path).ok
 
 
 def test_bytes_that_were_to_go_and_are_needed_again_stay(
@@ -89,7 +90,7 @@ def test_bytes_that_were_to_go_and_are_needed_again_stay(
     assert newest.name == "meanwhile"
     assert room[0] < MB // 2  # it was not written again
     np.testing.assert_array_equal(values_of(store.path, newest.id)["again"], noise(MB, 2))
-    assert store.check().ok
+    assert check(store.path).ok
     prune(store, Retention(keep_last=1))
     assert bytes_of_packs(store.path) < 2.5 * MB
     np.testing.assert_array_equal(values_of(store.path, newest.id)["again"], noise(MB, 2))
@@ -111,7 +112,7 @@ def test_a_prune_waits_for_who_holds_and_then_leaves_all_for_later(
     assert "nothing was removed: other sessions wrote all the time" in left.left
     assert len(done.checkpoints) == 2
     assert bytes_of_packs(session.store.path) < before
-    assert session.store.check().problems == ()
+    assert check(session.store.path).problems == ()
 
 
 def test_what_was_put_and_not_committed_keeps_prunes_away(
@@ -176,7 +177,7 @@ def test_a_refused_checkpoint_is_not_pruned_and_comes_when_there_is_room(
     values = values_of(session.store.path, refused.id)
     np.testing.assert_array_equal(values["big"], noise(MB, 77))
     assert values["own3"] == [3]
-    assert session.store.check().ok
+    assert check(session.store.path).ok
 
 
 def test_where_locks_are_not_known_nothing_is_pruned(
@@ -225,7 +226,7 @@ def test_a_lost_line_of_a_dead_journal_keeps_it_from_being_replaced(session: Ses
 
     assert journal.exists()
     assert list(open_again(path).timeline.checkpoints) == ids[2:]
-    assert [p.kind for p in store.check().problems if p.kind != "unreachable"] == ["damaged"]
+    assert [p.kind for p in check(store.path).problems if p.kind != "unreachable"] == ["damaged"]
 
 
 def test_a_damaged_value_is_left_as_it_is_with_all_packs(session: Session) -> None:
@@ -235,7 +236,7 @@ def test_a_damaged_value_is_left_as_it_is_with_all_packs(session: Session) -> No
     (pack,) = (path / "packs").iterdir()
     store = Store.open(path)
     root = bytes.fromhex(open_again(path).timeline.checkpoints[ids[2]].changed["own2"].blob)
-    place = store._find(root)
+    place = store.blobs._find(root)
     assert place is not None
     with pack.open("r+b") as file:
         file.seek(place.offset)

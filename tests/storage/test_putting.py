@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from nbckpt.errors import StoreError
 from nbckpt.storage import large
 from nbckpt.storage.blobs import digest_of_parts
+from nbckpt.storage.check import check
 from nbckpt.storage.frames import RAW, ZEROS, ZSTD, Place
 from nbckpt.storage.packs import PackWriter, find_frames
 from nbckpt.storage.parallel import Pieces, each
@@ -60,7 +61,7 @@ def test_any_parts_come_back(
 
     assert [bytes(part) for part in later.get_blob(digest)] == [data for data, _ in drawn]
     assert digest == digest_of_parts(parts)
-    assert later.check().problems == ()
+    assert check(later.path).problems == ()
     later.close()
 
 
@@ -177,7 +178,7 @@ def test_a_write_that_is_refused_in_any_thread_gives_the_room_back(
     assert room == before
     assert threads == []
     assert store.get_blob(digest)[1] == data
-    assert store.check().problems == ()
+    assert check(store.path).problems == ()
 
 
 def test_an_interrupt_leaves_no_chunk_that_was_not_written(
@@ -197,7 +198,7 @@ def test_an_interrupt_leaves_no_chunk_that_was_not_written(
     store.append([{"kind": "event", "at": 1.0, "blob": digest}]).result()
 
     assert store.get_blob(digest)[1] == data
-    assert store.check().problems == ()
+    assert check(store.path).problems == ()
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
@@ -222,7 +223,7 @@ def test_a_forked_child_puts_and_reads_large_parts_with_threads_of_its_own(tmp_p
 
     assert os.waitstatus_to_exitcode(status) == 0
     assert [r["at"] for r in later.refresh() if r["kind"] == "event"] == [1.0, 2.0]
-    assert later.check().problems == ()
+    assert check(later.path).problems == ()
     later.close()
     store.close()
 

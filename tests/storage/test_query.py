@@ -46,7 +46,7 @@ def timeline(store: Store) -> Timeline:
     records.append({"kind": "tag", "checkpoint": "01aaaaaa", "tag": "later", "at": 2.6})
     records.append({"kind": "event", "event": "ran", "at": 3.0, "took_s": 1.5, "done": 7})
     for digest, frame in FRAMES.items():
-        info = store.put_table(digest, "df", frame)
+        info = store.tables.put(digest, "df", frame)
         records.append({"kind": "table", "at": 3.0, "value": digest, **info})
     refused = {"file": None, "exact": False, "reason": "'odd': Parquet cannot hold it"}
     records.append({"kind": "table", "at": 3.0, "value": "f" * 64, **refused})
@@ -134,7 +134,7 @@ def test_a_folder_with_signs_of_patterns_is_itself(tmp_path: Path) -> None:
             "01aaaaaa", None, "load", "main", "s1", "nb", 1.5, 0.25, Cell("df = …", 3, "c1"),
             changed={"df": variable("df", digest)},
         )  # fmt: skip
-        info = store.put_table(digest, "df", pd.DataFrame({"x": [x]}))
+        info = store.tables.put(digest, "df", pd.DataFrame({"x": [x]}))
         records = [
             checkpoint_record(checkpoint),
             {"kind": "head", "branch": "main", "checkpoint": "01aaaaaa", "at": 2.5},
@@ -195,7 +195,7 @@ def test_what_is_wrong_with_a_query_is_said_in_one_line(
 
 
 def test_a_table_whose_file_is_gone_is_told(store: Store, timeline: Timeline) -> None:
-    (store.tables / f"{'b' * 64}.parquet").unlink()
+    (store.tables.folder / f"{'b' * 64}.parquet").unlink()
 
     with pytest.raises(UsageError, match="'df' has no Parquet file in "):
         relation(store, timeline, "from variable('df')")

@@ -30,7 +30,7 @@ def test_of_a_chunk_that_is_named_a_million_times_each_group_is_looked_at_once(
     tree = tree_of([Part(1 << 38, False, (name,) * (1 << 20))])
     blob = put_plain(store, *tree.groups, tree.root)[-1].hex()
 
-    assert len(store._reader.chunks(blob)) < 1000
+    assert len(store.blobs._reader.chunks(blob)) < 1000
     store.close()
 
 

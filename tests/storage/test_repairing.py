@@ -10,8 +10,10 @@ import pytest
 
 from nbckpt.errors import BlobNotFoundError, FormatError
 from nbckpt.session.session import Session
+from nbckpt.storage.check import check
 from nbckpt.storage.frames import FRAME_MAGIC
 from nbckpt.storage.marking import ASIDE, mend_mark
+from nbckpt.storage.repairing import repair
 from nbckpt.storage.rewriting import folded
 from nbckpt.storage.store import Store
 
@@ -52,12 +54,12 @@ def values(store: Store) -> dict[str, dict[str, bytes | None]]:
 
 def repaired(store: Store) -> tuple[dict[str, dict[str, bytes | None]], Store]:
     """What a new reader finds after a repair, which leaves nothing for a second one."""
-    store.repair()
+    repair(store)
     store.close()
     again = Store.open(store.path)
-    assert again.repair().mended == ()
+    assert repair(again).mended == ()
     assert again.damages == []
-    assert not [p for p in again.check().problems if p.kind == "damaged"]
+    assert not [p for p in check(again.path).problems if p.kind == "damaged"]
     return values(again), again
 
 
@@ -65,7 +67,7 @@ def test_a_sound_store_is_left_as_it_is(tmp_path: Path) -> None:
     store = made(tmp_path / "s")
     before = {p: p.read_bytes() for p in store.path.rglob("*") if p.is_file()}
 
-    done = store.repair()
+    done = repair(store)
 
     assert (done.mended, done.lost, done.left, done.aside) == ((), (), (), None)
     assert {p: p.read_bytes() for p in store.path.rglob("*") if p.is_file()} == before
@@ -105,7 +107,7 @@ def test_a_pack_whose_description_is_damaged_is_written_anew_with_all_in_it(
 
     assert after == before
     assert None not in before["three"].values()
-    assert store.check().ok
+    assert check(store.path).ok
     assert not pack.exists()
     assert [p.name for p in (store.path / ASIDE).rglob("*.pack")] == [pack.name]
     store.close()
@@ -122,7 +124,7 @@ def test_a_damaged_chunk_is_lost_alone_and_told_by_the_check(tmp_path: Path) -> 
 
     lost = {(c, n) for c, own in before.items() for n in own if after[c][n] != own[n]}
     assert {n for _, n in lost} <= {"big"}
-    problems = [p for p in store.check().problems if p.kind != "unreachable"]
+    problems = [p for p in check(store.path).problems if p.kind != "unreachable"]
     assert all(p.kind == "missing" and "'big'" in p.what for p in problems)
     assert problems
     store.close()
@@ -137,7 +139,7 @@ def test_what_follows_a_lost_record_stands_without_it(tmp_path: Path) -> None:
     store.close()
 
     store = Store.open(store.path)
-    done = store.repair()
+    done = repair(store)
     after = values(store)
 
     assert set(after) == {"one", "three"}
@@ -150,7 +152,7 @@ def test_what_follows_a_lost_record_stands_without_it(tmp_path: Path) -> None:
     (three,) = timeline.named("three")
     assert timeline.branches["main"] == three.id
     assert "damaged record" in str(three.refused[-1])
-    assert store.check().ok
+    assert check(store.path).ok
     store.close()
 
 
@@ -168,12 +170,12 @@ def test_without_a_journal_line_that_names_a_batch_its_bytes_are_relied_on_again
 
     store = Store.open(store.path)
     store.refresh()
-    assert not store.can_rely_on(blob)
-    store.repair()
+    assert not store.blobs.can_rely_on(blob)
+    repair(store)
     store.refresh()
 
-    assert store.can_rely_on(blob)
-    assert store.check().ok
+    assert store.blobs.can_rely_on(blob)
+    assert check(store.path).ok
     store.close()
 
 
@@ -191,7 +193,7 @@ def test_a_journal_that_lost_its_end_is_told_by_the_next_session(tmp_path: Path,
         journal.unlink()
 
     store = Store.open(tmp_path / "s")
-    (problem,) = (p for p in store.check().problems if p.kind != "unreachable")
+    (problem,) = (p for p in check(store.path).problems if p.kind != "unreachable")
 
     assert problem.kind == "damaged"
     assert problem.where == f"journal {journal.name}"
@@ -206,7 +208,7 @@ def test_who_writes_keeps_his_damaged_journal(tmp_path: Path) -> None:
     flip(only(tmp_path / "s" / "journal"), 5)
 
     store = Store.open(tmp_path / "s")
-    done = store.repair()
+    done = repair(store)
 
     assert done.mended == ()
     assert "a session writes it" in done.left[0]

@@ -9,8 +9,10 @@ import pytest
 from nbckpt.errors import FormatError
 from nbckpt.model import Record
 from nbckpt.storage import journal as journals
+from nbckpt.storage.check import check
 from nbckpt.storage.lines import Unread
-from nbckpt.storage.signing import Opened, Signers
+from nbckpt.storage.signers import Signers
+from nbckpt.storage.signing import Opened
 from nbckpt.storage.store import Store
 from nbckpt.timeline.recordings import RECORDING, recording_from, recording_record
 from tests.llm.test_records import ONE
@@ -114,5 +116,5 @@ def test_a_blob_is_found_by_its_record_before_all_places_are_known(
 
     assert [bytes(part[1]) for part in parts] == [b"answered %d" % n for n in range(MANY)]
     monkeypatch.undo()
-    assert store.check().ok
+    assert check(store.path).ok
     store.close()

@@ -14,12 +14,14 @@ from hypothesis import strategies as st
 
 from nbckpt.errors import FormatError
 from nbckpt.model import is_trusted
+from nbckpt.storage.check import check
 from nbckpt.storage.folder import id_of_store
 from nbckpt.storage.journal import Follower
 from nbckpt.storage.lines import encode, read_text
 from nbckpt.storage.marking import mend_mark
 from nbckpt.storage.packs import SUFFIX, find_frames, open_pack
-from nbckpt.storage.signing import Signer, Signers
+from nbckpt.storage.signers import Signers
+from nbckpt.storage.signing import Signer
 from nbckpt.storage.store import Store
 from tests.storage.users import checkpoint, timeline_of, trusted_in, user, write
 
@@ -210,10 +212,10 @@ def test_bytes_whose_index_nobody_vouches_for_are_read_and_put_again(
     strange = timeline_of(store).checkpoints[f"id{2:018}"].changed["x"].blob
 
     assert bytes(store.get_blob(strange)[0]) == b"another's"
-    assert not store.can_rely_on(strange)
+    assert not store.blobs.can_rely_on(strange)
     store.append(checkpoint(store, 4, b"another's")).result()
 
-    assert store.can_rely_on(strange)
+    assert store.blobs.can_rely_on(strange)
     assert sum(p.stat().st_size for p in (path / "packs").iterdir()) > size
     store.close()
     for pack in (path / "packs").iterdir():
@@ -242,9 +244,9 @@ def test_an_index_in_place_of_another_is_not_relied_upon(path: Path) -> None:
     store = Store.open(path)
     store.refresh()
 
-    assert not store.can_rely_on(own)
+    assert not store.blobs.can_rely_on(own)
     assert [damage for damage in store.damages if "not the one named" in damage]
-    assert [p.kind for p in store.check().problems if p.kind != "unreachable"] == ["damaged"]
+    assert [p.kind for p in check(store.path).problems if p.kind != "unreachable"] == ["damaged"]
     store.close()
 
 

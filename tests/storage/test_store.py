@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from nbckpt.digests import digest_of
 from nbckpt.errors import BlobNotFoundError, StoreError
+from nbckpt.storage.check import check
 from nbckpt.storage.store import Store
 
 MIB = 1 << 20
@@ -64,8 +65,8 @@ def test_a_blob_comes_back_as_it_was_put(
 
     expected = [(data, readonly) for data, (_, _, readonly) in zip(parts, drawn, strict=True)]
     assert at_once == after_death == expected
-    assert later.blob_size(digest) == sum(map(len, parts))
-    assert later.has_blob(digest)
+    assert later.blobs.size(digest) == sum(map(len, parts))
+    assert later.blobs.has(digest)
     later.close()
 
 
@@ -162,7 +163,7 @@ def test_a_buffer_that_another_thread_changes_never_damages_the_store(tmp_path: 
     stop.set()
     scribbler.join()
     store.append([]).result()
-    report = store.check()
+    report = check(store.path)
     store.close()
 
     fresh = Store.open(tmp_path / "s")
@@ -209,7 +210,7 @@ def test_a_full_pack_is_followed_by_another(store: Store) -> None:
         b"smaller",
         b"later",
     ]
-    assert store.check().ok
+    assert check(store.path).ok
 
 
 def test_an_unknown_digest_is_not_found(store: Store) -> None:
@@ -218,7 +219,7 @@ def test_an_unknown_digest_is_not_found(store: Store) -> None:
     with pytest.raises(BlobNotFoundError, match=unknown[:12]):
         store.get_blob(unknown)
 
-    assert not store.has_blob(unknown)
+    assert not store.blobs.has(unknown)
 
 
 def test_the_name_of_a_chunk_is_not_the_name_of_a_blob(store: Store) -> None:
@@ -297,14 +298,14 @@ def test_a_job_runs_after_what_was_queued_before_it(store: Store) -> None:
     seen: list[bool] = []
     commit = store.append([event(1)])
 
-    store.in_background(lambda: seen.append(commit.done())).result()
+    store.queue.in_background(lambda: seen.append(commit.done())).result()
 
     assert seen == [True]
 
 
 def test_a_commit_does_not_wait_for_a_slow_job(store: Store) -> None:
     go_on = threading.Event()
-    job = store.in_background(lambda: go_on.wait(30) and None)
+    job = store.queue.in_background(lambda: go_on.wait(30) and None)
 
     store.append([event(1)]).result(timeout=20)
 
@@ -318,7 +319,7 @@ def test_a_failed_job_is_raised_by_wait_once(store: Store) -> None:
         message = "no table"
         raise StoreError(message)
 
-    store.in_background(fail)
+    store.queue.in_background(fail)
 
     with pytest.raises(StoreError, match="no table"):
         store.wait()
@@ -327,7 +328,7 @@ def test_a_failed_job_is_raised_by_wait_once(store: Store) -> None:
 
 def test_wait_says_what_is_unfinished(store: Store) -> None:
     go_on = threading.Event()
-    store.in_background(lambda: go_on.wait(30) and None)
+    store.queue.in_background(lambda: go_on.wait(30) and None)
 
     with pytest.raises(StoreError, match="still writing"):
         store.wait(timeout_s=0.01)
@@ -350,7 +351,7 @@ def test_a_closed_store_refuses_writes_and_closes_twice(tmp_path: Path) -> None:
 def test_closing_finishes_what_is_queued(tmp_path: Path) -> None:
     store = Store.open(tmp_path / "s")
     done: list[int] = []
-    store.in_background(lambda: done.append(1))
+    store.queue.in_background(lambda: done.append(1))
     store.append([event(1)])
 
     store.close()
@@ -385,7 +386,7 @@ def test_an_interpreter_that_exits_finishes_what_is_queued(tmp_path: Path) -> No
 
     store = Store.open(tmp_path / "s")
     assert len(store.refresh()) == 50
-    assert store.check().problems == ()
+    assert check(store.path).problems == ()
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
@@ -401,7 +402,7 @@ def test_a_forked_child_writes_files_of_its_own(tmp_path: Path) -> None:
             parent_is_read = bytes(store.get_blob(digest)[0]) == b"of the parent"
             own = store.put_blob([b"not durable yet", b"of the child"])
             store.append([{**event(2), "blob": own}]).result(timeout=30)
-            os._exit(0 if parent_is_read and store.has_blob(own) else 1)
+            os._exit(0 if parent_is_read and store.blobs.has(own) else 1)
         finally:
             os._exit(2)
     _, status = os.waitpid(child, 0)
@@ -410,7 +411,7 @@ def test_a_forked_child_writes_files_of_its_own(tmp_path: Path) -> None:
     assert os.waitstatus_to_exitcode(status) == 0
     assert [record["n_of_test"] for record in store.refresh()] == [1, 2, 3]
     assert len(list((store.path / "journal").iterdir())) == 2
-    assert store.check().ok
+    assert check(store.path).ok
     store.close()
 
 

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from nbckpt.errors import CaptureError, FormatError, NotFoundError
+from nbckpt.storage.check import check
 from nbckpt.storage.disk import digest_of_file
 from nbckpt.storage.store import Store
 from nbckpt.storage.tables import read_table, write_table
@@ -177,9 +178,9 @@ def test_a_damaged_table_is_told(tmp_path: Path) -> None:
 
 
 def test_the_store_tells_what_became_of_a_table(store: Store) -> None:
-    kept = store.put_table(DIGEST, "df", EXACT["strings"])
-    refused = store.put_table("cd" * 32, "odd", REFUSED["mixed"][0])
-    known_before = store.has_table(DIGEST)
+    kept = store.tables.put(DIGEST, "df", EXACT["strings"])
+    refused = store.tables.put("cd" * 32, "odd", REFUSED["mixed"][0])
+    known_before = store.tables.has(DIGEST)
     store.append([{"kind": "table", "at": 1.0, "value": DIGEST, **kept}]).result()
     store.refresh()
 
@@ -187,19 +188,19 @@ def test_the_store_tells_what_became_of_a_table(store: Store) -> None:
     assert refused["file"] is None
     assert refused["reason"].startswith("'odd': Parquet cannot hold it: ")
     assert not known_before
-    assert store.has_table(DIGEST)
-    assert store.check().problems == ()
+    assert store.tables.has(DIGEST)
+    assert check(store.path).problems == ()
 
 
 def test_a_table_that_is_damaged_or_gone_is_told_by_check(store: Store) -> None:
     for digest in (DIGEST, "cd" * 32):
-        info = store.put_table(digest, "df", EXACT["strings"])
+        info = store.tables.put(digest, "df", EXACT["strings"])
         store.append([{"kind": "table", "at": 1.0, "value": digest, **info}]).result()
-    store.put_table("ef" * 32, "df", EXACT["strings"])
-    (store.tables / f"{DIGEST}.parquet").write_bytes(b"something else")
-    (store.tables / f"{'cd' * 32}.parquet").unlink()
+    store.tables.put("ef" * 32, "df", EXACT["strings"])
+    (store.tables.folder / f"{DIGEST}.parquet").write_bytes(b"something else")
+    (store.tables.folder / f"{'cd' * 32}.parquet").unlink()
 
-    problems = store.check().problems
+    problems = check(store.path).problems
 
     assert [(problem.kind, problem.where[:8]) for problem in problems] == [
         ("damaged", "table ab"),

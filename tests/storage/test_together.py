@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from statistics import median, quantiles
 
+from nbckpt.storage.check import check
 from nbckpt.storage.store import Store
 from nbckpt.timeline.timeline import Timeline
 from tests.kernels import Kernel
@@ -68,7 +69,7 @@ def test_two_kernels_write_while_others_read_and_nobody_waits(tmp_path: Path) ->
 
     _, names = look(tmp_path)
     store = Store.open(tmp_path / ".nbckpt", create=False)
-    report = store.check()
+    report = check(store.path)
     store.close()
     print(
         f"{len(looks)} looks: median {median(looks) * 1e3:.1f} ms, "

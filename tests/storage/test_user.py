@@ -195,7 +195,7 @@ def test_a_lost_key_leaves_nothing_that_is_trusted_until_it_is_again(
 
     assert list(trusted_in(tmp_path / "s").values()) == [False, True]
     store = Store.open(tmp_path / "s")
-    assert store.trust() == (1, 4, 1)
+    assert store.trust.vouch() == (1, 4, 1)
     store.close()
 
     assert set(trusted_in(tmp_path / "s").values()) == {True}
@@ -213,11 +213,11 @@ def test_vouching_trusts_what_is_there_and_not_what_comes_later(tmp_path: Path) 
     before = {p: p.read_bytes() for p in path.rglob("*") if p.is_file()}
     store = Store.open(path)
 
-    found = store.untrusted()
+    found = store.trust.untrusted()
     generation = store.generation
-    assert store.trust() == found == (2, 8, 2)
+    assert store.trust.vouch() == found == (2, 8, 2)
 
-    assert not store.untrusted()
+    assert not store.trust.untrusted()
     assert store.generation > generation
     assert {p: p.read_bytes() for p in path.rglob("*") if p.is_file()} == before
     live.append(checkpoint(live, 3, b"three")).result()
@@ -236,11 +236,11 @@ def test_an_open_session_notices_what_another_vouches_for(tmp_path: Path) -> Non
     blob = timeline_of(first).checkpoints[f"id{1:018}"].changed["x"].blob
     generation = first.generation
 
-    second.trust()
+    second.trust.vouch()
 
     assert [c.trusted for c in timeline_of(first).checkpoints.values()] == [True]
     assert first.generation > generation
-    assert first.can_rely_on(blob)
+    assert first.blobs.can_rely_on(blob)
     first.close()
     second.close()
 
@@ -251,7 +251,7 @@ def test_a_vouch_outlives_damage_of_other_lines(tmp_path: Path) -> None:
         write(path, 1)
         write(path, 2)
     store = Store.open(path)
-    store.trust()
+    store.trust.vouch()
     store.close()
     first = min((path / "journal").iterdir())
     first.write_bytes(first.read_bytes().replace(b'"main"', b'"mein"', 1))
@@ -266,6 +266,6 @@ def test_trust_in_a_folder_that_cannot_be_written_says_so(home: Path, tmp_path: 
     store = Store.open(tmp_path / "s")
 
     with pytest.raises(StoreError, match="set NBCKPT_HOME to a folder of yours"):
-        store.trust()
+        store.trust.vouch()
 
     store.close()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from nbckpt.errors import StoreError
+from nbckpt.storage.check import check
 from nbckpt.storage.frames import Place
 from nbckpt.storage.packs import PackWriter
 from nbckpt.storage.store import Store
@@ -60,7 +61,7 @@ def test_a_buffer_that_changes_before_it_is_written_is_stored_as_it_was(
 
     assert written == 0
     assert bytes(store.get_blob(digest)[1]) == before
-    assert store.check().problems == ()
+    assert check(store.path).problems == ()
 
 
 def test_what_is_read_before_it_is_written_is_written_first(store: Store, gate: Gate) -> None:
@@ -90,7 +91,7 @@ def test_what_the_disk_refuses_later_is_an_error_of_the_commit_and_is_tried_agai
     later = Store.open(store.path, create=False)
     assert [r["blob"] for r in later.refresh() if r["kind"] == "event"] == [digest]
     assert any(later.get_blob(digest)[1])
-    assert later.check().problems == ()
+    assert check(later.path).problems == ()
     later.close()
 
 
@@ -145,7 +146,7 @@ def test_what_waits_when_a_sync_fails_is_written_elsewhere(
     later = Store.open(store.path, create=False)
     assert bytes(later.get_blob(digests[0])[1]) == first
     assert bytes(later.get_blob(digests[1])[1]) == second
-    assert {problem.kind for problem in later.check().problems} <= {"unreachable"}
+    assert {problem.kind for problem in check(later.path).problems} <= {"unreachable"}
     later.close()
 
 

@@ -155,6 +155,9 @@ class Commands:
         return self._session.sql(query)
 
     def _check(self, line: str) -> None:
+        from nbckpt.storage.check import check
+        from nbckpt.storage.repairing import repair
+
         usage = "%nbckpt check [--memory] [--repair]"
         _, given = lines.parted(line, usage, 0, 0, ("--memory", "--repair"))
         if "--memory" in given:
@@ -162,8 +165,8 @@ class Commands:
             return
         self._session.wait()
         if given:
-            notices.notify(reports.repaired_text(self._session.store.repair()))
-        notices.notify(reports.check_text(self._session.store.check()))
+            notices.notify(reports.repaired_text(repair(self._session.store)))
+        notices.notify(reports.check_text(check(self._session.store.path)))
 
     def _check_memory(self) -> None:
         kept = self._idling.verify()

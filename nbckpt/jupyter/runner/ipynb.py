@@ -12,7 +12,8 @@ import nbformat
 
 from nbckpt.digests import digest_of
 from nbckpt.errors import StoreError, UsageError
-from nbckpt.storage.disk import OTHERS_TOO, create_beside
+from nbckpt.storage.disk import OTHERS_TOO
+from nbckpt.storage.new_files import create_beside
 
 ID_LENGTH = 8
 WRITE_SHARE = 0.05

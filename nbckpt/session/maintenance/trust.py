@@ -52,7 +52,7 @@ def strange(store: Store, timeline: Timeline) -> UntrustedReport:
 
 def amount(store: Store, timeline: Timeline) -> UntrustedReport:
     """The same without a look at the variables: how much there is, by whom and of when."""
-    found, seen = store.untrusted(), store.untrusted_mark()
+    found, seen = store.trust.untrusted(), store.trust.untrusted_mark()
     settings = doubted_in(store)
     if not found:
         return UntrustedReport(store.path, 0, 0, 0, seen=seen, settings=settings)
@@ -120,7 +120,7 @@ def take_over(store: Store, seen: str, *, session: Session | None = None) -> Non
     StoreError
         If this user's own folder cannot be written.
     """
-    now = store.trust(seen)
+    now = store.trust.vouch(seen)
     if session is not None:
         session.settings = settings_of(store)  # some of its own count now
     if not now:

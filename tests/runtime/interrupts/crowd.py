@@ -16,6 +16,7 @@ from jupyter_core.utils import ensure_event_loop
 
 from nbckpt.capture.decode import Values
 from nbckpt.session.session import Session
+from nbckpt.storage.check import check
 from nbckpt.storage.store import Store
 from tests.kernels import Kernel, KernelDiedError
 from tests.running import environment
@@ -173,7 +174,7 @@ class Crowd:
                 self.wrong.append(f"{name} is lost")
                 continue
             self._compare(session, name, by_name[name], seed, size)
-        report = store.check()
+        report = check(store.path)
         self.wrong += [str(p) for p in report.problems if p.kind != "unreachable"]
         store.close()
 

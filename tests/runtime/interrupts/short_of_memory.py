@@ -21,6 +21,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from nbckpt.session.session import Session
+from nbckpt.storage.check import check
 from nbckpt.storage.store import Store
 from tests.runtime.interrupts.worlds import VERBS, disagreements, problems, world
 
@@ -79,7 +80,7 @@ def run(
     wrong = problems(session) + disagreements(session)
     session.store.close()
     store = Store.open(folder)
-    wrong += [str(p) for p in store.check().problems if p.kind != "unreachable"]
+    wrong += [str(p) for p in check(store.path).problems if p.kind != "unreachable"]
     store.close()
     return failure, wrong
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from nbckpt.storage.check import check
 from nbckpt.storage.store import Store
 from tests.runtime.interrupts.instants import Instants, each_instant
 from tests.runtime.interrupts.worlds import VERBS, Picture, disagreements, picture, problems, world
@@ -45,7 +46,7 @@ def report(folder: Path) -> list[object]:
     """What a check of the store says."""
     store = Store.open(folder)
     try:
-        return [problem for problem in store.check().problems if problem.kind != "unreachable"]
+        return [problem for problem in check(store.path).problems if problem.kind != "unreachable"]
     finally:
         store.close()
 

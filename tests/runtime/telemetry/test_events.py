@@ -18,6 +18,7 @@ from nbckpt.session.maintenance import trust
 from nbckpt.session.maintenance.prune import prune
 from nbckpt.session.session import Session
 from nbckpt.storage import disk
+from nbckpt.storage.repairing import repair
 from nbckpt.storage.store import Store
 from nbckpt.timeline import events
 from nbckpt.timeline.events import KINDS, outcome_of
@@ -258,7 +259,7 @@ def test_a_repair_is_told_with_what_is_lost(
     pack.write_bytes(damaged)
     store = Store.open(session.store.path)
 
-    repaired = store.repair()
+    repaired = repair(store)
 
     again = Session(store, {}, notebook="again")
     (event,) = [e for e in records_of(again, "event") if e["event"] == "repaired"]

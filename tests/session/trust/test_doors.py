@@ -100,7 +100,7 @@ def test_trust_brings_all_of_it(shell: Any, moves: Callable[[], None]) -> None:
     assert set(made["after"].changed) == {"mine"}
     assert made["after"].parent == made["all"].id
     assert all(v.trusted for v in session.timeline.manifest(made["after"].id).values())
-    assert not session.store.untrusted()
+    assert not session.store.trust.untrusted()
 
 
 def test_values_are_named_and_not_built(shell: Any, moves: Callable[[], None]) -> None:

@@ -271,7 +271,7 @@ def test_what_is_added_while_somebody_looks_is_not_trusted_with_it(
     again = trust.amount(store, session.timeline)
     assert again.records > told.records
     trust.take_over(store, again.seen)
-    assert store.untrusted().records == 0
+    assert store.trust.untrusted().records == 0
     store.close()
 
 
@@ -288,10 +288,10 @@ def test_nothing_is_trusted_but_the_lines_that_were_looked_at(strange: Strange) 
 
     trust.take_over(store, told.seen)
 
-    assert store.untrusted().records == told.records
+    assert store.trust.untrusted().records == told.records
     store.close()
     again = Store.open(strange.store)
-    assert again.untrusted().records == told.records
+    assert again.trust.untrusted().records == told.records
     with pytest.raises(UntrustedError, match="look again"):
         trust.take_over(again, told.seen)
     again.close()
@@ -415,7 +415,7 @@ def test_after_trust_all_of_it_comes_back(
     steps = opened.run_cell(stranger.STEPS, store_history=True)
     assert steps.success
     assert (space["agreed"], provider.answered) == (True, paid)
-    assert current_session.session().store.untrusted().records == 0
+    assert current_session.session().store.trust.untrusted().records == 0
 
 
 @pytest.mark.long

@@ -19,6 +19,7 @@ from nbckpt.errors import NotFoundError, RefusedError, UnansweredError, UsageErr
 from nbckpt.llm import scope
 from nbckpt.steps import current_session
 from nbckpt.steps.step_state import StepState
+from nbckpt.storage.check import check
 from tests.notebooks import restart, run
 from tests.steps.approvals.conftest import Notebook
 
@@ -328,7 +329,7 @@ def test_a_question_outlives_a_prune(notebook: Notebook) -> None:
     (waiting,) = nbckpt.approvals(waiting=True)
 
     assert waiting.data == FILES
-    assert notebook.session.store.check().ok
+    assert check(notebook.session.store.path).ok
 
 
 CAUGHT = """

@@ -13,6 +13,7 @@ import pytest
 
 from nbckpt.session.session import Session
 from nbckpt.steps.approvals.desk import desk_of
+from nbckpt.storage.check import check
 from nbckpt.storage.store import Store
 from tests.running import environment, noted
 
@@ -80,5 +81,5 @@ def test_a_question_killed_at_random_instants_is_asked_once_and_answered_once(
     assert set(noted(tmp_path)) == {"True"}
     assert out.endswith("end True\n") or out == ""
     assert len(desk.all()) == 1
-    assert store.check().ok
+    assert check(store.path).ok
     store.close()

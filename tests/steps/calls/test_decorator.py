@@ -17,6 +17,7 @@ import nbckpt
 from nbckpt.errors import UsageError
 from nbckpt.steps import current_session
 from nbckpt.steps.step_state import StepState
+from nbckpt.storage.check import check
 from tests.steps.calls.conftest import Notebook
 
 SQUARE = """
@@ -406,7 +407,7 @@ def test_prune_keeps_the_answers_and_check_finds_nothing_wrong(notebook: Noteboo
     pruned = nbckpt.prune(keep_last=1)
 
     assert len(pruned.checkpoints) == 2
-    report = notebook.store.check()
+    report = check(notebook.store.path)
     assert not [p for p in report.problems if p.kind in ("missing", "damaged")]
     notebook.cell(
         "@nbckpt.step\ndef big(x):\n    ran(f'big {x}')\n    return __import__('os').urandom(300_000)\n"

@@ -13,6 +13,7 @@ from nbckpt.jupyter.shell import load, unload
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.steps import current_session
 from nbckpt.steps.loops.finished import Finished, digest_of_item
+from nbckpt.storage.check import check
 from nbckpt.storage.store import Store
 from tests.running import noted
 from tests.steps.test_blocks import play
@@ -364,7 +365,7 @@ def test_a_checked_store_knows_what_its_unfinished_loops_need(shell: Any) -> Non
     load(shell)
     session = current_session.session()
     [partial] = [c for c in session.timeline.named("a") if c.state == "partial"]
-    report = session.store.check()
+    report = check(session.store.path)
 
     assert partial.finished
     assert report.ok, report.problems

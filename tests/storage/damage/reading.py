@@ -17,7 +17,8 @@ from nbckpt.config.sources import with_stored
 from nbckpt.errors import NbckptError
 from nbckpt.fingerprint import random_state
 from nbckpt.model import Record
-from nbckpt.storage.check import Report
+from nbckpt.storage.check import check
+from nbckpt.storage.check_report import Report
 from nbckpt.storage.counting import CHECKPOINT, blobs_named
 from nbckpt.storage.query import relation
 from nbckpt.storage.rewriting import folded
@@ -77,7 +78,7 @@ def find_all(path: Path, *, deep: bool = True) -> Found:
         return Found(things, frozenset(), (str(error),), None, "")
     try:
         records = store.refresh()
-        settings = with_stored(Settings(), store.config_text())
+        settings = with_stored(Settings(), store.config.text())
         things["settings",] = repr(settings)
         timeline = folded(records)
         for digest in {digest for record in records for digest, _ in blobs_named(record)}:
@@ -92,7 +93,7 @@ def find_all(path: Path, *, deep: bool = True) -> Found:
         told = (*store.damages, *settings.problems)
         texts = frozenset(map(_text, records))
         newest = max((p.stem for p in (path / "journal").glob("*.jsonl")), default="")
-        return Found(things, texts, told, store.check(), newest)
+        return Found(things, texts, told, check(store.path), newest)
     finally:
         store.close()
 

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from nbckpt.session.session import Session
+from nbckpt.storage.check import check
 from nbckpt.storage.folder import id_of_store
-from nbckpt.storage.signing import Signers
+from nbckpt.storage.signers import Signers
 from nbckpt.storage.store import Store
 from nbckpt.storage.views import COLUMNS, arrow_view
 from tests.storage.damage.everything import make_everything
@@ -71,7 +72,7 @@ def use(path: Path) -> int:
             session.timeline.manifest(one)
         for view in COLUMNS:
             arrow_view(view, store, session.timeline)
-        store.check()
+        check(store.path)
         return len(session.timeline.checkpoints)
     finally:
         store.close()

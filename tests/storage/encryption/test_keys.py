@@ -110,7 +110,7 @@ def test_a_setting_that_names_no_key_is_refused(text: str) -> None:
 
 
 def test_the_environment_alone_says_where_the_key_is(store: Store) -> None:
-    store.write_config('{"encryption": "file:/somebody/elses"}')
+    store.config.write('{"encryption": "file:/somebody/elses"}')
 
     settings = settings_of(store, settings_from({}))
 

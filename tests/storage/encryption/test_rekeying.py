@@ -17,6 +17,7 @@ from nbckpt.cli import main
 from nbckpt.errors import NbckptError, SealedError, StoreError, UsageError
 from nbckpt.session.session import Session
 from nbckpt.storage import system
+from nbckpt.storage.check import check
 from nbckpt.storage.key_sources import make_key
 from nbckpt.storage.rekeying import rekey
 from nbckpt.storage.store import Store
@@ -52,8 +53,8 @@ def holds(path: Path, key: str) -> str:
     try:
         session = Session(store, {"__name__": "__main__"}, notebook="n")
         assert [c.name for c in session.timeline.checkpoints.values()] == ["one", "two"]
-        assert not store.untrusted()
-        report = store.check()
+        assert not store.trust.untrusted()
+        report = check(store.path)
         assert report.problems == ()
         session.resume()
         assert session.namespace["count"] == "two"

@@ -19,6 +19,7 @@ from nbckpt.cli import main
 from nbckpt.errors import FormatError, SealedError
 from nbckpt.session.session import Session
 from nbckpt.storage import large
+from nbckpt.storage.check import check
 from nbckpt.storage.key_sources import make_key
 from nbckpt.storage.store import Store
 from nbckpt.storage.tables import read_table
@@ -87,8 +88,8 @@ def test_a_session_goes_on_where_another_was(key: str, tmp_path: Path) -> None:
     assert again.namespace["text"] == PLANTED
     assert np.array_equal(again.namespace["array"], array)
     again.namespace["array"][0] = 7  # as writable as it was
-    assert again.store.untrusted().records == 0
-    assert again.store.check().ok
+    assert again.store.trust.untrusted().records == 0
+    assert check(again.store.path).ok
 
 
 def test_the_same_bytes_are_kept_once_across_sessions(key: str, tmp_path: Path) -> None:
@@ -173,7 +174,7 @@ def test_a_store_whose_mark_lost_its_encryption_gives_nothing_and_takes_nothing_
 
     assert [r for r in store.refresh() if r["kind"] == "checkpoint"] == []
     assert store.damages
-    assert not store.check().ok
+    assert not check(store.path).ok
 
 
 def test_two_who_make_one_store_at_once_have_one_data_key(key: str, tmp_path: Path) -> None:
@@ -218,7 +219,7 @@ def test_a_forked_child_and_its_parent_write_side_by_side(key: str, tmp_path: Pa
     records = [r for r in store.refresh() if r["kind"] == "event"]
     assert [r["at"] for r in records] == [1.0, 2.0, 3.0]
     assert all(store.get_blob(r["blob"]) for r in records)
-    assert store.check().ok
+    assert check(store.path).ok
 
 
 def test_a_table_that_took_anothers_name_is_damaged(key: str, tmp_path: Path) -> None:
@@ -232,11 +233,11 @@ def test_a_table_that_took_anothers_name_is_damaged(key: str, tmp_path: Path) ->
 
     manifest = session.timeline.manifest(session.position.head.id)
     session.store.all_records()
-    files = {manifest[n].value: session.store.table(manifest[n].value) for n in "ab"}
+    files = {manifest[n].value: session.store.tables.record(manifest[n].value) for n in "ab"}
     wrong = next(value for value, record in files.items() if record and record["file"] == one.name)
     with pytest.raises(FormatError, match=one.name):
         read_table(tmp_path / "s/tables", wrong, session.store.cipher)
-    assert not session.store.check().ok
+    assert not check(session.store.path).ok
 
 
 def test_a_restored_array_is_put_back_without_a_look_at_it(

@@ -14,6 +14,7 @@ import pytest
 from nbckpt.cli import main
 from nbckpt.session.maintenance.prune import prune_store
 from nbckpt.session.session import Session
+from nbckpt.storage.check import check
 from nbckpt.storage.packs import find_frames, open_pack
 from nbckpt.storage.store import Store
 from nbckpt.timeline.retention import Retention
@@ -56,8 +57,8 @@ def test_two_write_one_dies_and_what_was_durable_is_there(key: str, tmp_path: Pa
     store = Store.open(path)
     names = {r["name"] for r in store.refresh() if r["kind"] == "checkpoint"}
     assert {f"one-{n}" for n in range(15)} | {f"two-{n}" for n in range(done + 1)} <= names
-    assert store.check().ok
-    assert not store.untrusted()
+    assert check(store.path).ok
+    assert not store.trust.untrusted()
     size = sum(p.stat().st_size for p in (path / "packs").iterdir())
     assert size < 2 * 1_024_000 + 500_000  # what both have is there once, or once each
     store.close()
@@ -98,8 +99,8 @@ def test_a_prune_copies_sealed_chunks_as_they_are(key: str, tmp_path: Path) -> N
         space["kept"],
         space["large"],
     )
-    assert session.store.check().ok
-    assert not session.store.untrusted()
+    assert check(session.store.path).ok
+    assert not session.store.trust.untrusted()
 
 
 def test_another_user_with_the_key_sees_all_and_trusts_it_by_hand(
@@ -114,19 +115,19 @@ def test_another_user_with_the_key_sees_all_and_trusts_it_by_hand(
 
     store = Store.open(path)
     assert [r["name"] for r in store.refresh() if r["kind"] == "checkpoint"] == ["one"]
-    assert store.untrusted().checkpoints == 1
+    assert store.trust.untrusted().checkpoints == 1
     store.close()
     assert main(["trust", "--yes", str(path)]) == 0
 
     store = Store.open(path)
     store.refresh()
-    assert not store.untrusted()
+    assert not store.trust.untrusted()
     store.close()
     assert main(["rekey", "--all", "--store", str(path)]) == 0
     again = Session(Store.open(path), {"__name__": "__main__"}, notebook="n")
     again.resume()
     assert again.namespace["x"] == {1, 2}
-    assert not again.store.untrusted()  # a vouch holds for what is in a line
+    assert not again.store.trust.untrusted()  # a vouch holds for what is in a line
     capsys.readouterr()
 
 
@@ -143,7 +144,7 @@ def test_an_export_is_encrypted_with_a_data_key_of_its_own(key: str, tmp_path: P
     assert out.cipher is not None
     assert session.store.cipher is not None
     assert out.cipher.id != session.store.cipher.id
-    assert out.check().ok
+    assert check(out.path).ok
     for file in (tmp_path / "out").rglob("*"):
         assert not file.is_file() or b"PLANTED" not in file.read_bytes()
 
@@ -163,5 +164,5 @@ def test_writers_die_and_prunes_come_for_a_minute(key: str, tmp_path: Path) -> N
         for process in writers:
             process.send_signal(signal.SIGKILL)
             process.communicate()
-        assert store.check().ok
+        assert check(store.path).ok
         store.close()

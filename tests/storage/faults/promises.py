@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nbckpt.errors import NbckptError
+from nbckpt.storage.check import check
 from nbckpt.storage.store import Store
 from tests.notebooks import define
 from tests.storage.faults.disks import in_place
@@ -80,7 +81,7 @@ def facts_of(world: World) -> dict[str, str]:
         facts[f"step {record['name']} {record['arguments']}"] = record["state"]
     for record in store.records("recording"):
         facts[f"recording {record['id']}"] = record["state"]
-    facts["config"] = store.config_text() or ""
+    facts["config"] = store.config.text() or ""
     return facts
 
 
@@ -191,7 +192,8 @@ def _require_kept(promise: Promise, known: dict[str, State], left: Left, folder:
     world = World(folder, notebook="another")
     try:
         loose = {path.rpartition("/")[2] for path in left.loose if "/journal/" in path}
-        report = Store.open(folder, create=False).check()
+        store = Store.open(folder, create=False)
+        report = check(store.path)
         torn = [p for p in report.problems if p.kind != "unreachable"]
         told = [*(str(p) for p in torn), *world.store.damages]
         assert all(any(name in text for name in loose) for text in told), told

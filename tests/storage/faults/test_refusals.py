@@ -11,6 +11,7 @@ import pytest
 
 from nbckpt.errors import StoreError
 from nbckpt.session.session import Session
+from nbckpt.storage.check import check
 from nbckpt.storage.counting import blobs_named
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
@@ -107,7 +108,7 @@ def test_a_clock_that_goes_back_changes_no_order(
     assert names == ["second-2", "first-2", "second-1", "first-1", "second-0", "first-0"]
     assert session.resume().checkpoint.name == "second-2"
     assert session.namespace["x"] == 30
-    assert session.store.check().ok
+    assert check(session.store.path).ok
 
 
 def test_a_handle_that_is_stale_is_opened_once_more(made: Template) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from nbckpt.storage.check import check
 from nbckpt.storage.folder import FORMAT
 from nbckpt.storage.store import Store
 from tests.kernels import Kernel, Ran
@@ -34,7 +35,7 @@ def nbckpt(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def is_whole(folder: Path) -> bool:
     store = Store.open(folder / ".nbckpt", create=False)
-    report = store.check()
+    report = check(store.path)
     store.close()
     return report.ok
 
@@ -292,7 +293,7 @@ def test_on_a_full_disk_the_result_stands_and_later_cells_are_kept(tmp_path: Pat
             resumed = kernel.run("%resume")
             values = kernel.value("(first, big, later)")
         store = Store.open(disk / ".nbckpt", create=False)
-        report = store.check()
+        report = check(store.path)
         store.close()
 
     assert first.stderr == ""

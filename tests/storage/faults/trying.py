@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from nbckpt.errors import NbckptError, StoreError
 from nbckpt.model import Checkpoint
+from nbckpt.storage.check import check
 from nbckpt.storage.store import Store
 from tests.storage.faults.disks import NO_LOCKS, READS, Disk, Fault, in_place
 from tests.storage.faults.verbs import VERBS, State, World, begin, opened, state_at, state_of
@@ -152,7 +153,8 @@ def require_promises(
     folder: Path, made: Template, durable: dict[str, State], *, stays: str | None
 ) -> None:
     """The store opens, is whole, and holds all that was told to be durable."""
-    report = Store.open(folder, create=False).check()
+    store = Store.open(folder, create=False)
+    report = check(store.path)
     assert report.ok, report.problems
     world = World(folder, notebook="another")
     try:

@@ -25,6 +25,7 @@ from nbckpt.model import Checkpoint
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.steps.rerun.rerun import rerun
+from nbckpt.storage.check import check
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
@@ -223,7 +224,7 @@ def table(world: World) -> None:
 
 
 def configure(world: World) -> None:
-    world.store.write_config('{"auto": "on"}')
+    world.store.config.write('{"auto": "on"}')
 
 
 def event(world: World) -> None:
@@ -233,7 +234,7 @@ def event(world: World) -> None:
 
 def look(world: World) -> None:
     world.session.history()
-    world.store.check()  # whatever it says of a disk that gives nothing
+    check(world.store.path)  # whatever it says of a disk that gives nothing
     world.session.sql("select count(*) from checkpoints").fetchall()
 
 

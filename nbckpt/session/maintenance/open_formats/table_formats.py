@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nbckpt.errors import CaptureError, line_of
-from nbckpt.storage.disk import OTHERS_TOO, create_beside, refused
+from nbckpt.storage.disk import OTHERS_TOO, refused
+from nbckpt.storage.new_files import create_beside
 from nbckpt.storage.tables import write_parquet
 from nbckpt.text.describe import type_name_of
 

@@ -16,7 +16,8 @@ from nbckpt.session.maintenance.open_formats import (
     plain_tables,
     table_formats,
 )
-from nbckpt.storage.disk import OTHERS_TOO, create_beside, refused
+from nbckpt.storage.disk import OTHERS_TOO, refused
+from nbckpt.storage.new_files import create_beside
 
 
 class Format(NamedTuple):
