@@ -9,6 +9,8 @@ import pytest
 
 from tests.kernels import Kernel
 
+pytestmark = pytest.mark.sampled(3)
+
 TASK = [
     "log = []",
     "import asyncio\nasync def job(n):\n    await asyncio.sleep(0.001)\n    log.append(n)",

@@ -11,6 +11,8 @@ import pytest
 import nbckpt
 from tests.kernels import Kernel, Ran
 
+pytestmark = pytest.mark.sampled(2)
+
 SETUP = """
 import httpx, requests, socket, sqlite3, subprocess, threading
 def count_to(n):

@@ -59,6 +59,7 @@ def _run(module: str, shared: Path) -> running.Found:
         return running.Found(problems, frozenset(ran))
 
 
+@pytest.mark.sampled(5, by="module")
 @pytest.mark.parametrize(("module", "case"), PARAMETERS)
 def test_the_table_is_true(found: Callable[[str], running.Found], module: str, case: Case) -> None:
     if case.missing:

@@ -13,6 +13,8 @@ import pytest
 
 from tests.jupyter.states import CASES, Case
 
+pytestmark = pytest.mark.sampled(3)
+
 RUNNER = """
 import json, os, sys
 from IPython.core.interactiveshell import InteractiveShell

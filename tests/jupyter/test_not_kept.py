@@ -10,6 +10,8 @@ from nbckpt.steps import current_session
 from nbckpt.steps.step_state import StepState
 from tests.jupyter.test_cells import restart, run
 
+pytestmark = pytest.mark.sampled(3)
+
 
 def run_all(shell: Any, *cells: str) -> None:
     for number, cell in enumerate(cells):

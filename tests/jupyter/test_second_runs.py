@@ -9,6 +9,8 @@ import pytest
 
 from tests.kernels import Kernel, Ran
 
+pytestmark = pytest.mark.sampled(3)
+
 ASYNC = "import asyncio\nlog = []\n"
 PLT = "import matplotlib.pyplot as plt\n"
 

@@ -18,6 +18,8 @@ from nbckpt.jupyter.runner.run import Run, run
 from nbckpt.text.progress_bar import Bar
 from tests.running import environment, write_notebook
 
+pytestmark = pytest.mark.sampled(3)
+
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch) -> None:

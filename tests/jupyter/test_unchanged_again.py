@@ -10,6 +10,8 @@ from nbckpt.jupyter.runner.run import run
 from tests.capture.observation.kernels import run as run_cells
 from tests.running import environment, texts_of, write_notebook
 
+pytestmark = pytest.mark.sampled(3)
+
 NOTEBOOKS = {
     "groups of a frame": [
         "import pandas as pd\ndf = pd.DataFrame({'a': [1, 2, 1], 'b': [1., 2, 3]})\n"

@@ -22,6 +22,8 @@ from nbckpt.llm import scope
 from nbckpt.session.session import Session
 from nbckpt.testing import Provider
 
+pytestmark = pytest.mark.sampled(2)
+
 SAID = [{"role": "user", "content": "hi"}]
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 TOOLS = [{"type": "function", "function": {"name": "weather", "parameters": SCHEMA}}]

@@ -16,6 +16,8 @@ from nbckpt.steps import current_session
 from nbckpt.steps.step_state import StepState
 from tests.notebooks import restart
 
+pytestmark = pytest.mark.sampled(3)
+
 NOTEBOOK = [
     "data = {'a': [1, 2, 3]}\nalso = data['a']",
     "class Point:\n    def __init__(self, x):\n        self.x = x",

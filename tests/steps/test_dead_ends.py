@@ -19,6 +19,8 @@ from nbckpt.steps.cell_results import Lost
 from tests.kernels import Kernel
 from tests.running import environment, texts_of, write_notebook
 
+pytestmark = pytest.mark.sampled(3)
+
 
 @pytest.fixture(autouse=True)
 def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

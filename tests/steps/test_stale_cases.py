@@ -14,6 +14,8 @@ import pytest
 from nbckpt.jupyter.shell import load, unload
 from nbckpt.steps.step_state import StepState
 
+pytestmark = pytest.mark.sampled(4)
+
 
 class Case(NamedTuple):
     """A notebook of two cells.

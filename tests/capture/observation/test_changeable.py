@@ -14,6 +14,8 @@ import pytest
 
 from nbckpt.capture.observation.changeable import are_held_elsewhere, changeable
 
+pytestmark = pytest.mark.sampled(3)
+
 
 @dataclass(frozen=True)
 class Frozen:

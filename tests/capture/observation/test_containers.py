@@ -9,6 +9,8 @@ import pytest
 
 from tests.capture.observation.kernels import Answer, edited, restored_beside, run_passes
 
+pytestmark = pytest.mark.sampled(3)
+
 ROUND = "import calendar"
 COLORS = "import matplotlib.colors as mc"
 CODE = "'#{0:02x}0000'.format(5)"

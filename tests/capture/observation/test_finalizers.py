@@ -10,6 +10,8 @@ from IPython.core.interactiveshell import InteractiveShell
 from nbckpt.fingerprint.values import destructors
 from tests.capture.observation.kernels import run_passes
 
+pytestmark = pytest.mark.sampled(3)
+
 FIRST = "import weakref\nlog = []\nword = 'gone'\nclass A:\n    def go(self): pass"
 MAKING = {
     "a finalizer": "a = [A()]\n_ = weakref.finalize(a[0], lambda: log.append(word))",

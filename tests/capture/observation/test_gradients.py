@@ -11,6 +11,8 @@ from tests.capture.observation import kernels
 
 pytest.importorskip("torch")
 
+pytestmark = pytest.mark.sampled(4)
+
 TORCH = ("torch",)
 run_passes = partial(kernels.run_passes, loaded=TORCH)
 

@@ -10,6 +10,8 @@ import pytest
 
 from tests.capture.observation.kernels import restored_beside, run
 
+pytestmark = pytest.mark.sampled(3)
+
 
 class Case(NamedTuple):
     """Files beside a notebook, its cells, what is asked for, and how many cells are restored."""

@@ -12,6 +12,8 @@ import pytest
 from tests.capture.observation import notebooks
 from tests.capture.observation.kernels import MARK, run
 
+pytestmark = pytest.mark.sampled(3)
+
 NUMBERS = "import numpy as np, pandas as pd"
 
 SETTINGS = {

@@ -10,6 +10,8 @@ import pytest
 
 from tests.capture.observation.kernels import Answer, run
 
+pytestmark = pytest.mark.sampled(3)
+
 REGISTRY = """
 REG = {}
 def register(f):

@@ -10,6 +10,8 @@ from tests.capture.observation import kernels
 from tests.capture.observation.notebooks import run
 from tests.kernels import Kernel
 
+pytestmark = pytest.mark.sampled(3)
+
 TOOL = """
 K = []
 SIZE = 5

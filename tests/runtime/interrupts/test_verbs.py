@@ -13,6 +13,8 @@ from nbckpt.storage.store import Store
 from tests.runtime.interrupts.instants import Instants, each_instant
 from tests.runtime.interrupts.worlds import VERBS, Picture, disagreements, picture, problems, world
 
+pytestmark = pytest.mark.sampled(3)
+
 QUICK = 3
 
 
