@@ -28,7 +28,7 @@ MOST_NEWS = 20
 
 
 class Writer(NamedTuple):
-    """Who writes a journal: the id of the session, and its notebook."""
+    """The writer of a journal: the id of the session, and its notebook."""
 
     session: str
     notebook: str
