@@ -120,6 +120,11 @@ class PendingWrites(Own):
         self._owed.append(event)
         events.tell(event)
 
+    def notify(self, text: str) -> None:
+        """Have the user hear something at the next prompt, once."""
+        if text not in self.news:
+            self.news.append(text)
+
     def _note_refusal(self, name: str | None, written: Future[None]) -> None:
         if (error := written.exception()) is None:
             return
