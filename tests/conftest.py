@@ -184,19 +184,28 @@ def understood() -> Iterator[None]:
 def named(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Hold that all of nbckpt's own that goes into a stream has a name there.
 
-    What has none is written by its module, and cannot be read once that moves.
+    What has none is written by its module, and cannot be read once that moves. What is refused,
+    as a shell is, leaves no stream.
     """
     from nbckpt.codecs import stored_names
+    from nbckpt.codecs.pickler import NamespacePickler
 
-    usual, nameless = stored_names.reduced, list[str]()
+    reduced, dump = stored_names.reduced, NamespacePickler.dump
+    nameless, tried = list[str](), list[str]()
 
     def checked(obj: Any) -> Any:
-        reduced = usual(obj)
-        if reduced is None and str(obj.__module__).startswith("nbckpt."):
-            nameless.append(f"{obj.__module__}:{obj.__qualname__}")
-        return reduced
+        short = reduced(obj)
+        if short is None and str(obj.__module__).startswith("nbckpt."):
+            tried.append(f"{obj.__module__}:{obj.__qualname__}")
+        return short
+
+    def dumped(self: NamespacePickler, obj: object) -> None:
+        began = len(tried)
+        dump(self, obj)
+        nameless.extend(tried[began:])
 
     monkeypatch.setattr(stored_names, "reduced", checked)
+    monkeypatch.setattr(NamespacePickler, "dump", dumped)
     yield
     assert not nameless, f"add {nameless} to nbckpt/codecs/stored_names.py"
 
