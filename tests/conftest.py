@@ -64,37 +64,34 @@ _KERNELS = {
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses by the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by what they start, and cases beyond the sample of a long list."""
-    seen: dict[str, list[object]] = {}
+    seen: dict[str, dict[object, int]] = {}
     for item in items:
         folder = item.path.parent.as_posix()
         if folder.endswith(("tests/browser", "tests/jupyter/view")):
             item.add_marker("browser")
-        if _starts_kernels(getattr(item, "module", None)):
+        if (module := getattr(item, "module", None)) is not None and _starts_kernels(module):
             item.add_marker("kernel")
         if (sampled := item.get_closest_marker("sampled")) is not None:
             function = f"{item.path}::{getattr(item, 'originalname', item.name)}"
-            groups = seen.setdefault(function, [])
-            group = _group_of(item, **sampled.kwargs)
-            if group not in groups:
-                groups.append(group)
-            if groups.index(group) % sampled.args[0]:
+            places = seen.setdefault(function, {})
+            place = places.setdefault(_group_of(item, **sampled.kwargs), len(places))
+            if place % sampled.args[0]:
                 item.add_marker("exhaustive")
 
 
 def _group_of(item: pytest.Item, by: str | None = None) -> object:
-    """What is in the sample or not: the case, or all with the same value of the parameter `by`."""
+    """The case, or the value of its parameter `by`: all with that value are in the sample or not."""
     call = getattr(item, "callspec", None)
     return call.params[by] if by is not None and call is not None else item.name
 
 
 @functools.cache
-def _starts_kernels(module: object) -> bool:
+def _starts_kernels(module: ModuleType) -> bool:
     """True if a test's module uses one of those with which tests start kernels."""
-    used = (
-        {getattr(value, "__module__", None) for value in vars(module).values()} if module else set()
-    )
-    named = {value.__name__ for value in vars(module).values() if isinstance(value, ModuleType)}
-    return not _KERNELS.isdisjoint(used | named)
+    values = list(vars(module).values())
+    homes = {value.__name__ for value in values if isinstance(value, ModuleType)}
+    homes |= {str(getattr(value, "__module__", None)) for value in values}
+    return not _KERNELS.isdisjoint(homes)
 
 
 _frozen_for = pytest.StashKey[Path]()
@@ -187,19 +184,28 @@ def understood() -> Iterator[None]:
 def named(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Hold that all of nbckpt's own that goes into a stream has a name there.
 
-    What has none is written by its module, and cannot be read once that moves.
+    What has none is written by its module, and cannot be read once that moves. What is refused,
+    as a shell is, leaves no stream.
     """
     from nbckpt.codecs import stored_names
+    from nbckpt.codecs.pickler import NamespacePickler
 
-    usual, nameless = stored_names.reduced, list[str]()
+    reduced, dump = stored_names.reduced, NamespacePickler.dump
+    nameless, tried = list[str](), list[str]()
 
     def checked(obj: Any) -> Any:
-        reduced = usual(obj)
-        if reduced is None and str(obj.__module__).startswith("nbckpt."):
-            nameless.append(f"{obj.__module__}:{obj.__qualname__}")
-        return reduced
+        short = reduced(obj)
+        if short is None and str(obj.__module__).startswith("nbckpt."):
+            tried.append(f"{obj.__module__}:{obj.__qualname__}")
+        return short
+
+    def dumped(self: NamespacePickler, obj: object) -> None:
+        began = len(tried)
+        dump(self, obj)
+        nameless.extend(tried[began:])
 
     monkeypatch.setattr(stored_names, "reduced", checked)
+    monkeypatch.setattr(NamespacePickler, "dump", dumped)
     yield
     assert not nameless, f"add {nameless} to nbckpt/codecs/stored_names.py"
 

@@ -19,7 +19,10 @@ from tests.running import environment
 
 Outcomes = dict[tuple[str, str], dict[str, Any]]
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="each trap runs in a fork")
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="each trap runs in a fork"),
+    pytest.mark.timeout(1200),  # one fixture plays all of them
+]
 
 BATCHES = 2
 PHASES = ("live", "cold")

@@ -122,4 +122,3 @@ def make({arguments}):
         {free}
     return give
 """
-CACHED = caches.CACHED

@@ -46,6 +46,7 @@ from nbckpt.codecs import (
 from nbckpt.codecs.sources import Source
 from nbckpt.codecs.streams import StreamWriter
 from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.values import caches
 from nbckpt.fingerprint.values.dict_iterators import DICT_ITERATORS
 from nbckpt.fingerprint.values.homes import is_made_module
 from nbckpt.fingerprint.values.raw import members_of, types_that
@@ -202,7 +203,7 @@ def _reducer_for(kind: type) -> Reducer | None:
         FunctionType: _reduce_function,
         CodeType: functions.reduce_code,
         CellType: functions.reduce_cell,
-        cached_functions.CACHED: cached_functions.reduce_cached,
+        caches.CACHED: cached_functions.reduce_cached,
     }
     if kind in exact:
         return exact[kind]

@@ -20,6 +20,7 @@ from operator import attrgetter
 from typing import Any
 
 from nbckpt.errors import FormatError
+from nbckpt.fingerprint.values.homes import found_in
 
 STORED: dict[str, str] = {
     # -- functions and classes of the notebook
@@ -184,6 +185,7 @@ STORED: dict[str, str] = {
     "CellRun": "nbckpt.steps.rerun.result:CellRun",
     "Pruned": "nbckpt.storage.pruning:Pruned",
     "Exported": "nbckpt.session.maintenance.export_report:Exported",
+    "ExportedFiles": "nbckpt.session.maintenance.export_report:ExportedFiles",
     "UntrustedReport": "nbckpt.session.maintenance.untrusted_report:UntrustedReport",
     "Failure": "nbckpt.steps.calls.failures:Failure",
     "BlobNotFoundError": "nbckpt.errors:BlobNotFoundError",
@@ -246,14 +248,6 @@ def reduced(obj: Any) -> tuple[Any, tuple[str]] | None:
         return None
     path = obj.__qualname__
     name = _NAMES.get(f"{module}:{path}")
-    if name is None or _found(module, path) is not obj:
+    if name is None or found_in(sys.modules.get(module), path) is not obj:
         return None
     return stored, (name.encode().decode(),)  # a text that no value holds
-
-
-def _found(module: str, path: str) -> object:
-    """The object at a path in a loaded module; None if there is none."""
-    found: object = sys.modules.get(module)
-    for name in path.split("."):
-        found = getattr(found, name, None)
-    return found

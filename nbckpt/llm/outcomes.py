@@ -45,7 +45,7 @@ class CallOutcomes:
     def notify_defect(self, problem: Exception) -> None:
         """Say that a call was not recorded though it should have been."""
         what = f"{type(problem).__name__}: {problem}"
-        notify(self._session, f"a model call was NOT recorded, by a defect in nbckpt: {what}")
+        self._session.writes.notify(f"a model call was NOT recorded, by a defect in nbckpt: {what}")
 
     def notify_missed(self, place: str, text: str) -> None:
         """Say, once for each place, that calls from there are not seen."""
@@ -53,10 +53,4 @@ class CallOutcomes:
             is_new = place not in self._missed
             self._missed.add(place)
         if is_new:
-            notify(self._session, text)
-
-
-def notify(session: Session, text: str) -> None:
-    """Show a notice to the user at the next prompt, once."""
-    if text not in session.writes.news:
-        session.writes.news.append(text)
+            self._session.writes.notify(text)

@@ -14,7 +14,7 @@ from nbckpt.llm.fields import Fields, values_of
 from nbckpt.llm.flights import Landed
 from nbckpt.llm.http_request import RecordedResponse
 from nbckpt.llm.making import kept_of, recording_of
-from nbckpt.llm.outcomes import CallOutcomes, notify
+from nbckpt.llm.outcomes import CallOutcomes
 from nbckpt.llm.replay import ReplayLookup
 from nbckpt.llm.secrets import redacted_text, secrets_of
 from nbckpt.llm.session_budget import SessionBudget
@@ -68,8 +68,7 @@ class RecordingWriter:
             self._session.writes.owe_event(
                 "not_recorded", name=question.scope.step, error=str(problem)
             )
-            notify(
-                self._session,
+            self._session.writes.notify(
                 f"an answer of {question.endpoint.provider} is NOT recorded: {problem}",
             )
             return None
@@ -122,7 +121,7 @@ class RecordingWriter:
                 took_s=call.duration_s,
             )
         except StoreError as problem:
-            notify(self._session, str(problem))
+            self._session.writes.notify(str(problem))
 
     def _fields(self) -> Fields:
         """Names of the fields that the user does not want written."""

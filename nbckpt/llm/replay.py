@@ -18,7 +18,6 @@ from nbckpt.llm.flights import Landed
 from nbckpt.llm.http_request import RecordedResponse
 from nbckpt.llm.index import Asking, Index, newest
 from nbckpt.llm.occurrence import KnownOccurrences
-from nbckpt.llm.outcomes import notify
 from nbckpt.model import Record
 from nbckpt.runtime import clock
 from nbckpt.timeline.recordings import RECORDING, recording_from
@@ -56,8 +55,7 @@ class ReplayLookup:
             body = bytes(self._session.store.get_blob(recording.blob, of=record)[1])
         except NbckptError as problem:
             step = record["step"]
-            notify(
-                self._session,
+            self._session.writes.notify(
                 f"a recording of step {step!r} cannot be read and is paid anew: {problem}",
             )
             return None
@@ -69,8 +67,7 @@ class ReplayLookup:
         with self._lock:
             is_strange = self._index.is_strange(question.asking)
         if is_strange:
-            notify(
-                self._session,
+            self._session.writes.notify(
                 f"answers of {question.endpoint.provider} in step {question.scope.step!r} are not"
                 f" replayed, as they may be another user's; {TRUST_IT}",
             )

@@ -10,7 +10,6 @@ from weakref import WeakKeyDictionary
 from nbckpt.config.model_prices import Rate, rates_of
 from nbckpt.errors import BudgetError, UsageError
 from nbckpt.llm import providers
-from nbckpt.llm.outcomes import notify
 from nbckpt.llm.prices import load, price_of
 from nbckpt.llm.providers import Endpoint
 from nbckpt.llm.usage import Usage
@@ -118,7 +117,7 @@ class SessionBudget:
         if estimate is None and model:
             told = f"no price is known of {model!r}: the budget does not see its calls; "
             told += f'say one with `%nbckpt config prices "{model}=0.5/1.5"`'
-            notify(self._session, told)
+            self._session.writes.notify(told)
         return estimate or 0.0
 
     def _estimate(

@@ -53,6 +53,8 @@ def fork(
     ------
     CheckpointNotFoundError
         If `ref` names none.
+    UntrustedError
+        If the user neither made nor trusts it.
     BranchExistsError
         If the name is taken.
     UsageError
@@ -159,6 +161,8 @@ def update(
     ------
     CheckpointNotFoundError
         If `ref` names none.
+    UntrustedError
+        If the user neither made nor trusts it.
     UsageError
         If there is no such step, or an expression or a reducer fails: nothing was changed.
     """

@@ -131,7 +131,6 @@ class CheckpointWriter(Own):
         position, base = session.position, self.base()
         now, differing = captured.manifest, self._difference.of(base, captured.manifest)
         changed = {n: now[n] for n in sorted(differing) if n in now}
-        changed = {n: v for n, v in changed.items() if not _is_of(base.get(n), v)}
         is_whole = state == "done" and not captured.omitted
         return Checkpoint(
             id=new_id(),
@@ -211,13 +210,6 @@ class CheckpointWriter(Own):
         }
         kind = "kept" if checkpoint.state == "done" else "progress"
         return event_record(kind, session.id, members)
-
-
-def _is_of(known: Variable | None, live: Variable) -> bool:
-    """True if a checkpoint holds what is live, which may have come back before it was trusted."""
-    if known is None or known.trusted == live.trusted:
-        return known == live
-    return known.trusted and known == live._replace(trusted=True)
 
 
 def new_id() -> str:

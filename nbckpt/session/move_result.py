@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from nbckpt.model import Checkpoint, Refusal
-
-if TYPE_CHECKING:
-    pass
 
 
 class MoveResult(NamedTuple):
@@ -28,7 +25,7 @@ class MoveResult(NamedTuple):
     took_s
         Seconds that it took.
     untrusted
-        Variables that were not restored for want of trust, with reasons.
+        Variables that were not restored, as the user neither made nor trusts them.
     was_set
         Process state that was set, a short text each.
     unset

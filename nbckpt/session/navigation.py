@@ -146,7 +146,15 @@ def move(
     delete: bool = True,
     loaded: restore.Loaded | None = None,
 ) -> MoveResult:
-    """Make the namespace that of `target`, and remember where it was."""
+    """Make the namespace that of `target`, and remember where it was.
+
+    Raises
+    ------
+    UntrustedError
+        If the user neither made nor trusts it. A verb asks before it keeps or loads anything;
+        that no verb forgets it is asked here.
+    """
+    require_trusted(target)
     was = (session.position.id, session.position.branch)
     moved = restore_all(session, target, delete=delete, loaded=loaded)
     session.position.is_exact = delete
@@ -167,12 +175,15 @@ def restore_position(session: Session, target: Checkpoint) -> None:
 
     Raises
     ------
+    UntrustedError
+        If the user neither made nor trusts it: nothing was changed.
     StoreError
         If what is there now cannot be written: nothing was changed.
     """
     if target.id == session.position.id:
         session.rescan()
     else:
+        require_trusted(target)
         prepare_move(session)
         keep_unsaved(session, "before-rerun")
         move(session, target)

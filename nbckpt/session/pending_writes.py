@@ -28,7 +28,7 @@ MOST_NEWS = 20
 
 
 class Writer(NamedTuple):
-    """Who writes a journal: the id of the session, and its notebook."""
+    """The writer of a journal: the id of the session, and its notebook."""
 
     session: str
     notebook: str
@@ -119,6 +119,11 @@ class PendingWrites(Own):
         event = event_record(kind, self._writer.session, members)
         self._owed.append(event)
         events.tell(event)
+
+    def notify(self, text: str) -> None:
+        """Have the user hear something at the next prompt, once."""
+        if text not in self.news:
+            self.news.append(text)
 
     def _note_refusal(self, name: str | None, written: Future[None]) -> None:
         if (error := written.exception()) is None:

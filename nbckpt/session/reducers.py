@@ -48,8 +48,8 @@ def _require_trusted(variable: str, text: str, checkpoint: Checkpoint) -> None:
     if checkpoint.trusted or "Annotated" not in text:
         return
     message = (
-        f"{variable}: what joins its values is said by {checkpoint.name!r}, which may be somebody"
-        f" else's code; {TRUST_IT}, or give one with `nbckpt.reducer({variable!r}, …)`"
+        f"{variable}: what joins its values is said by {checkpoint.name!r}, which may be another"
+        f" user's code; {TRUST_IT}, or give one with `nbckpt.reducer({variable!r}, …)`"
     )
     raise UntrustedError(message)
 

@@ -163,9 +163,8 @@ class Session(Own):
             try:
                 listener(what)
             except Exception as problem:  # a view that fails is no reason for a cell to
-                told = f"a listener failed at {what!r}: {type(problem).__name__}: {problem}"
-                if told not in self.writes.news:
-                    self.writes.news.append(told)
+                kind = type(problem).__name__
+                self.writes.notify(f"a listener failed at {what!r}: {kind}: {problem}")
 
     def refresh(self) -> None:
         """Take in what other sessions have written, and what became of this one's own writes."""

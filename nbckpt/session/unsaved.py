@@ -1,4 +1,4 @@
-"""What no checkpoint holds yet: kept before a move, so that it can be undone."""
+"""Keeping before a move all that no checkpoint holds yet, so that the move can be undone."""
 
 from __future__ import annotations
 

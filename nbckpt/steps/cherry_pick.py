@@ -174,6 +174,7 @@ def _as_kept(draft: Checkpoint, kept: Checkpoint, joined: tuple[Cell, ...]) -> C
         random_in=kept.random_in,
         began_as=kept.began_as,
         observed=kept.observed,
+        made_by=kept.made_by,
         note=kept.note,
         joined=(*draft.joined, *joined),
     )

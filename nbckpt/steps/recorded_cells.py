@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from nbckpt.capture.untrusted import require_trusted
 from nbckpt.errors import TRUST_IT, UntrustedError, UsageError
 from nbckpt.fingerprint import code
 from nbckpt.fingerprint.code.magiclines import without_magics
@@ -94,6 +95,7 @@ def plan(session: Session, ref: str | None) -> Plan:
     """
     session.refresh()
     start = session.get(ref) if ref is not None else _here(session)
+    require_trusted(start)
     timeline, came_from = session.timeline, session.position.origin
     origin, line = _unfinished(session, start) or (start.id, [])
     if not line:
@@ -112,7 +114,7 @@ def plan(session: Session, ref: str | None) -> Plan:
 
 
 def _require_trusted(start: Checkpoint, cells: Iterable[Recorded]) -> None:
-    names = [cell.name for cell in cells if not cell.checkpoint.trusted and cell.kind != "nothing"]
+    names = [cell.name for cell in cells if not cell.checkpoint.trusted]
     if names:
         told = ", ".join(map(repr, dict.fromkeys(names[:_MOST_NAMED])))
         message = (

@@ -260,7 +260,8 @@ def _refusal(session: Session, makers: Iterable[Maker]) -> str:
     """Why cells are not run without being asked for; empty if they may be."""
     for maker in makers:
         cell = repr(maker.name)
-        if not maker.checkpoint.trusted:
+        parent = session.timeline.checkpoints.get(maker.checkpoint.parent or "")
+        if not maker.checkpoint.trusted or (parent is not None and not parent.trusted):
             return f"{cell}, which makes it, may be another user's code: {TRUST_IT}"
         if maker.was_asked_for:
             continue

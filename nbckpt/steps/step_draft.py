@@ -173,7 +173,7 @@ def _changed_before(step: Step, in_place: set[str], refused: set[str]) -> tuple[
     session = step.session
     if not refused or not in_place:
         return ()
-    then = session.timeline.manifest(session.position.id) if session.position.id else {}
+    then = session.checkpoints.base()
     changed = (n for n in in_place if not _has_same_value(n, then, step.before.manifest))
     return tuple(
         f"it makes what cannot be kept, and changes {n!r}, which was not kept before it"

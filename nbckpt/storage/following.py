@@ -17,7 +17,7 @@ from nbckpt.storage.ciphers import cipher_of
 from nbckpt.storage.claims import Claims, seen
 from nbckpt.storage.disk import files_in, reread
 from nbckpt.storage.folder import id_of_store
-from nbckpt.storage.journal import PRUNE, SUFFIX, WRITER, Entry, Follower, is_live
+from nbckpt.storage.journal import PRUNE, SUFFIX, WRITER, Entry, Follower
 from nbckpt.storage.naming import is_name
 from nbckpt.storage.signers import Signers
 
@@ -148,10 +148,6 @@ class Journals:
         """Name of each journal that lost its end → how many records."""
         over = self.replaced | self.unreadable.keys()
         return self._claims.short(self.serial, self._has_own, over)
-
-    def live(self) -> list[str]:
-        """Names of the journals that a process still writes."""
-        return [name for name, path in self._paths().items() if is_live(path)]
 
     def unclaimed(self) -> dict[str, int]:
         """The claims that a new session makes about other journals: see `claims`."""

@@ -28,7 +28,7 @@ def test_each_is_on_a_branch_of_its_own(tmp_path: Path) -> None:
 
 def test_one_resumes_its_own_where_both_came_at_once(tmp_path: Path) -> None:
     one, other = opened(tmp_path / "s", "a.ipynb", x=1), opened(tmp_path / "s", "b.ipynb", y=2)
-    other.refresh = one.refresh = lambda: None  # type: ignore[method-assign]
+    other.follower.refresh = one.follower.refresh = lambda: None  # type: ignore[method-assign]
     one.checkpoint("first", sync=True)
     other.checkpoint("first", sync=True)
     assert (one.position.branch, other.position.branch) == ("main", "main")

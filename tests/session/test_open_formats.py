@@ -253,6 +253,9 @@ def test_several_arrays_are_npz(session: Session, tmp_path: Path) -> None:
         "masked": np.ma.array([1, 2], mask=[False, True], fill_value=9),
         "csr": csr,
         "dok": dok,
+        "mixed": {"labels": np.array(["a", None], dtype=object), "x": np.arange(2)},
+        "cut": {"a\0b": np.arange(1), "a\0c": np.arange(2)},
+        "twice": {"x": np.arange(1), "x.npy": np.arange(2)},
     }
     entries = export(session, values, tmp_path / "out")
 
@@ -267,6 +270,11 @@ def test_several_arrays_are_npz(session: Session, tmp_path: Path) -> None:
         }  # fmt: skip
     assert (sparse.load_npz(files["csr"]) != csr).nnz == 0
     assert type(sparse.load_npz(files["dok"])) is sparse.coo_array
+    assert {n: json.loads(files[n].read_bytes()) for n in ("mixed", "cut", "twice")} == {
+        "mixed": {"labels": ["a", None], "x": [0, 1]},
+        "cut": {"a\0b": [0], "a\0c": [0, 1]},
+        "twice": {"x": [0], "x.npy": [0, 1]},
+    }  # where `.npz` has no such array, or no such name
     assert entries["half"]["note"] == "w: NumPy has no bfloat16: its values are torch.float32 there"
     assert entries["masked"]["note"] == "it is a masked array"
     assert "note" not in entries["csr"]
@@ -341,7 +349,11 @@ def test_figures_and_pictures_are_png(session: Session, tmp_path: Path) -> None:
     pixels = np.arange(12, dtype="u1").reshape(2, 2, 3)
     before = plt.get_fignums()
 
-    pictures = {"picture": Image.fromarray(pixels), "ink": Image.new("CMYK", (1, 1), (1, 2, 3, 4))}
+    pictures = {
+        "picture": Image.fromarray(pixels),
+        "ink": Image.new("CMYK", (1, 1), (1, 2, 3, 4)),
+        "deep": Image.new("I", (1, 1), 70_000),
+    }
     values = {"figure": figure, "shown": shown, "axes": axes, **pictures}
     entries = export(session, values, tmp_path / "out")
 
@@ -353,6 +365,7 @@ def test_figures_and_pictures_are_png(session: Session, tmp_path: Path) -> None:
         assert drawn.format == "PNG"
     assert np.load(file_of(tmp_path / "out", entries, "ink")).tolist() == [[[1, 2, 3, 4]]]
     assert entries["ink"]["note"] == "the pixels of a picture of mode CMYK"
+    assert np.load(file_of(tmp_path / "out", entries, "deep")).tolist() == [[70_000]]
     with Image.open(file_of(tmp_path / "out", entries, "picture")) as picture:
         assert np.array_equal(np.asarray(picture), pixels)
     plt.close(shown)

@@ -111,7 +111,7 @@ def test_an_unchanged_run_makes_no_checkpoint(tmp_path: Path) -> None:
 
 
 def test_much_that_plain_cells_made_is_not_looked_at_for_a_restore(tmp_path: Path) -> None:
-    looked_at = "nbckpt.steps.current_session.session().tracker.is_untouched({'rows'})"
+    looked_at = "nbckpt.steps.current_session.session().workspace.tracker.is_untouched({'rows'})"
     for size, expected in ((1_000, "True"), (500_000, "False")):
         folder = tmp_path / str(size)
         folder.mkdir()

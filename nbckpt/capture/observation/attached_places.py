@@ -23,7 +23,7 @@ _HELD = 50
 
 
 class AttachedPlaces(Own):
-    """What is attached now, what was, and what the libraries had there first.
+    """Places with what is attached now, what was, and what the libraries had there first.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class AttachedPlaces(Own):
         return bool(self._held)
 
     def earlier(self, where: str, token: str) -> Attached | None:
-        """What was attached to a place under a token, if it is still held."""
+        """The object that was attached to a place under a token, if it is still held."""
         return self._held.get(where, {}).get(token)
 
     def named(self, where: str) -> str:

@@ -263,7 +263,9 @@ class Attachments(Own):
 
     def inside_modules(self, ran: Ran) -> Mapping[int, object] | None:
         """Objects in the modules that a step reaches: id → object; None if there are too many."""
-        return self.effects.inside(self._modules_reached(ran))
+        if not self.changes.libraries.user_modules:
+            return {}
+        return self.effects.shared.inside(self._modules_reached(ran))
 
     def holders(self) -> Iterator[tuple[str, list[object]]]:
         """Attachments that may hold objects that a cell can get at, each with its value."""

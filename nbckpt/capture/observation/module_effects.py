@@ -147,10 +147,6 @@ class ModuleEffects(Own):
             self._modules.changed({wanted[n]: None for n in self.shared.changed if n in wanted})
             self._modules.not_set(self.shared.unite(names))
 
-    def inside(self, reached: Iterable[str] | None) -> Mapping[int, object] | None:
-        """Objects in some modules (None: all): id → object; None if there are too many."""
-        return self.shared.inside(reached) if self._libraries.user_modules else {}
-
     def standing(self) -> dict[str, Json]:
         """State of modules, and variables that are objects there, that a move has to set."""
         found: dict[str, Json] = {

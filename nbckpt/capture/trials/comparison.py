@@ -75,7 +75,7 @@ class _Pair(NamedTuple):
     path: str
     live: Any
     back: Any
-    is_held: bool = True  # the live object is the same each time that it is attribute_of for
+    is_held: bool = True  # the live object is the same each time that it is asked for
     level: int = 0  # how many attributes lead here
     owners: tuple[Any, Any] | None = None  # whose attribute it is
 

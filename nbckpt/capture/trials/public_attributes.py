@@ -1,4 +1,4 @@
-"""Public attributes of an object, attribute_of for as far as that does no more than tell."""
+"""Public attributes of an object, asked for as far as that does no more than tell."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DESCRIPTORS = (property, types.GetSetDescriptorType, types.MemberDescriptorType
 
 _OF_NO_MATTER = {
     ("pydantic", "BaseModel"): frozenset({"model_fields_set"}),
-    # Made when it is attribute_of for, and what rests on it.
+    # Made when it is asked for, and what rests on it.
     ("PIL", "Image"): frozenset({"palette", "pyaccess", "readonly", "has_transparency_data"}),
     ("matplotlib", "Figure"): frozenset({"number"}),  # pyplot's, which takes it over
     ("holoviews", "Dimensioned"): frozenset({"pipeline"}),  # a counter is in it
@@ -45,7 +45,7 @@ def attribute_of(value: Any, name: str) -> AttributeValue | None:
 
 
 def is_cached(kind: type, name: str) -> bool:
-    """True if an attribute is computed when it is first attribute_of for, and kept from then on."""
+    """True if an attribute is computed when it is first asked for, and kept from then on."""
     found = member_of_class(kind, name)
     if found is None or isinstance(found, (*_DESCRIPTORS, types.FunctionType)):
         return False

@@ -30,7 +30,7 @@ Lacking = tuple[tuple[str, str], tuple[str, ...]]
 
 
 class TrialOutcome(NamedTuple):
-    """TrialOutcome of a trial.
+    """Outcome of a trial.
 
     Attributes
     ----------

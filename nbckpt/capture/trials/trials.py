@@ -30,8 +30,8 @@ MOST_BYTES = 64 << 20
 NO_FORKS = sandbox.NO_FORKS | {"_duckdb", "jaxlib", "lightgbm", "xgboost"}
 """Packages of what is not loaded in a copy; some are those of C beneath such a library."""
 
-BY_STATEMENT = frozenset({"_io", "io", "sqlite3", "socket", "_hashlib", "_blake2", "generator"})
-"""Of these the statement comes with what was done since: a place, rows, what was fed."""
+BY_STATEMENT = frozenset({"_io", "io", "sqlite3", "socket", "generator"})
+"""Of these the statement comes with what was done since: a place, rows."""
 
 MOST_REMEMBERED = 1_000
 

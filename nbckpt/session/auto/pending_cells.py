@@ -97,7 +97,7 @@ class PendingCells(Own):
         """Note a cell that raised: no rerun repeats it, what it did is kept with the next ones."""
         self._lost_s += run_s
         session = self._session
-        base = session.timeline.manifest(session.position.id) if session.position.id else {}
+        base = session.checkpoints.base()
         as_before = Captured(base, frozenset(), frozenset(), (), ())
         draft = session.checkpoints.draft(
             name, as_before, cell=cell, duration_s=run_s, state="failed"

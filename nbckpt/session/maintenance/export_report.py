@@ -122,7 +122,7 @@ class ExportedFiles:
 
 
 def _reasons(left: Iterable[Refusal]) -> list[str]:
-    """What is left out, with types, and the reason: a text for each reason."""
+    """Texts that name the variables left out, with types: one for each reason."""
     found: dict[str, list[str]] = {}
     for name, _, kind, reason in left:
         found.setdefault(reason, []).append(f"{name} ({kind})")

@@ -62,10 +62,14 @@ class ExportSelection:
         return trusted
 
     def checkpoint(self) -> Checkpoint:
-        """It, as the first of its line: the cells before it are told as joined to it."""
+        """It, as the first of its line: the cells before it are told as joined to it.
+
+        Cells of another user are not: the copy is signed as one's own.
+        """
         old = self._checkpoint
         line = self._session.timeline.ancestry(old.id)
-        before = [c for one in reversed(line[1:]) for c in (*one.joined, one.cell) if c.source]
+        before = [one for one in reversed(line[1:]) if one.trusted]
+        cells = [cell for one in before for cell in (*one.joined, one.cell) if cell.source]
         carried = {n: v for n, v in self.kept.items() if n not in old.changed}
         changed = {n: v for n, v in old.changed.items() if n in self.kept}
         gone = {refusal.variable for refusal in self.left}
@@ -79,7 +83,7 @@ class ExportSelection:
             carried=carried,
             inherited={},
             removed=(),
-            joined=(*before, *old.joined),
+            joined=(*cells, *old.joined),
             refused=(*old.refused, *map(_told_later, self.left)),
             # A run that found it by its key would lack what was left out.
             key=None if gone else old.key,

@@ -143,7 +143,7 @@ def trusted_text(told: UntrustedReport) -> str:
 
 
 def _kinds(checkpoints: Iterable[Checkpoint]) -> dict[str, Any]:
-    """The variables that some checkpoints hold by themselves, by the members of `Strange`."""
+    """The variables that checkpoints hold by themselves, by the members of `UntrustedReport`."""
     found: dict[str, dict[Any, None]] = {}
     for checkpoint in checkpoints:
         for variables in (checkpoint.changed, checkpoint.carried):

@@ -10,7 +10,6 @@ from nbckpt.session.session import Session
 def tell(session: Session, text: str) -> None:
     """Say something under the cell, where a shell tells of cells, else as a warning."""
     if session.workspace.guards_blocks:
-        if text not in session.writes.news:
-            session.writes.news.append(text)
+        session.writes.notify(text)
         return
     warnings.warn_explicit(text, RuntimeWarning, "nbckpt", 0)

@@ -310,7 +310,8 @@ def test_what_has_no_room_is_told_with_its_name(
 def test_a_notebook_that_logs_everything_is_not_told_what_nbckpt_does(session: Session) -> None:
     code = (
         "import logging; logging.basicConfig(level=0)\n"
-        "import nbckpt.events; print(logging.getLogger('nbckpt.checkpoint').isEnabledFor(20))"
+        "import nbckpt.timeline.events as _\n"
+        "print(logging.getLogger('nbckpt.checkpoint').isEnabledFor(20))"
     )
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

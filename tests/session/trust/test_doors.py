@@ -302,7 +302,7 @@ def test_recorded_cells_are_not_run_again(
     run(shell, "%%checkpoint b\nnote('b ran')\ny = x")
     moves()
 
-    with pytest.raises(UntrustedError, match="'b' may be another user's code"):
+    with pytest.raises(UntrustedError, match="'a' was made by another user"):
         nbckpt.rerun("a")
 
     assert noted(tmp_path) == ["b ran"]

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from nbckpt.codecs.tensors import is_tensor
 from nbckpt.errors import CaptureError, line_of
 from nbckpt.storage.disk import OTHERS_TOO, refused
 from nbckpt.storage.new_files import create_beside
@@ -60,12 +61,20 @@ def write_arrays(arrays: Mapping[str, Any], path: Path, note: str) -> str:
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> Any:
-    try:
-        name.encode()
-    except UnicodeEncodeError as error:
+    info = zipfile.ZipInfo(f"{name}.npy")  # which cuts names at a NUL
+    is_known = info.filename == f"{name}.npy" and not name.endswith(".npy")
+    if not is_known or not _is_utf8(name):
         message = f".npz has no name {name!r}"
-        raise CaptureError(message) from error
-    return archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True)
+        raise CaptureError(message)
+    return archive.open(info, "w", force_zip64=True)
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def named_arrays(value: object) -> tuple[dict[str, Any], str] | None:
@@ -110,10 +119,8 @@ def _parts_of_sparse(matrix: Any) -> tuple[dict[str, Any], str]:
 
 def is_array(value: object) -> bool:
     """True if a value is an array of NumPy or a tensor of torch, whatever it holds."""
-    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
-    return (numpy is not None and isinstance(value, numpy.ndarray)) or (
-        torch is not None and isinstance(value, torch.Tensor)
-    )
+    numpy = sys.modules.get("numpy")
+    return (numpy is not None and isinstance(value, numpy.ndarray)) or is_tensor(value)
 
 
 def is_of_objects(value: Any) -> bool:
@@ -125,8 +132,7 @@ def is_of_objects(value: Any) -> bool:
 
 def _array_of(value: Any) -> tuple[Any, str]:
     """A value as an array that ``.npy`` holds, and what a reader would not get back of it."""
-    torch = sys.modules.get("torch")
-    if torch is not None and isinstance(value, torch.Tensor):
+    if is_tensor(value):
         try:
             value, note = _array_of_tensor(value)
         except Exception as error:  # whatever a tensor of a library's own raises

@@ -74,8 +74,8 @@ def _without_blocks(runs: Iterable[Executed]) -> list[Executed]:
     """
     found: list[Executed] = []
     for run in runs:
-        inside = _blocks_in(run.cell.source)
-        found = [one for one in found if one.cell.cell_id or one.cell.source not in inside]
+        if inside := _blocks_in(run.cell.source):
+            found = [one for one in found if one.cell.cell_id or one.cell.source not in inside]
         found.append(run)
     return found
 
@@ -96,7 +96,7 @@ def _blocks_in(source: str) -> list[str]:
 
 def _cell_ids(cells: Iterable[Cell]) -> list[str]:
     """An id for each cell: its own the first time that it ran, where nbformat takes it."""
-    found: list[str] = []
+    found: dict[str, None] = {}
     cells = list(cells)
     taken = {cell.cell_id for cell in cells}
     for number, cell in enumerate(cells, 1):
@@ -105,8 +105,8 @@ def _cell_ids(cells: Iterable[Cell]) -> list[str]:
             own = f"run-{number}"
             while own in taken:
                 own += "-"
-        found.append(own)
-    return found
+        found[own] = None
+    return list(found)
 
 
 def _recorded(store: Store, run: Executed) -> list[Output] | None:

@@ -205,7 +205,7 @@ class _Conversion:
         raise _UnfitError(message)
 
     def _as(self, found: Any, kind: str, name: str) -> Any:
-        """What a value of a type became, with note of that type."""
+        """The form of a value in JSON, with note of the type that it had."""
         self._changed.setdefault(kind, set()).add(name)
         return found
 

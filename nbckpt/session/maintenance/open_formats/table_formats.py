@@ -109,7 +109,7 @@ def _arrow_reads(path: Path) -> bool:
 
     try:
         pq.read_schema(path)
-    except pa.ArrowNotImplementedError:
+    except (pa.ArrowException, OSError):
         return False
     return True
 

@@ -52,7 +52,7 @@ def formats_of(value: object) -> tuple[Format, ...]:
     if (named := array_formats.named_arrays(value)) is not None:
         arrays, note = named
         write = partial(array_formats.write_arrays, arrays, note=note)
-        return (Format("NumPy", ".npz", write),)
+        return (Format("NumPy", ".npz", write), *_formats_of_data(value))
     return _formats_of_data(value) or _formats_of_pictures(value)
 
 
@@ -75,7 +75,8 @@ def _formats_of_pictures(value: object) -> tuple[Format, ...]:
     if _is_a(value, "matplotlib.figure", "Figure"):
         return (Format("PNG", ".png", partial(_write_figure, value, "a picture of it")),)
     if _is_a(value, "matplotlib.axes", "Axes"):
-        figure, note = value.get_figure(root=True), "a picture of its figure"  # type: ignore[attr-defined]
+        # `get_figure(root=True)` came with Matplotlib 3.10; of a part of a figure this is its root.
+        figure, note = value.figure.figure, "a picture of its figure"  # type: ignore[attr-defined]
         return (Format("PNG", ".png", partial(_write_figure, figure, note)),)
     if _is_a(value, "PIL.Image", "Image"):
         pixels = Format("NumPy", ".npy", partial(_write_pixels, value))
@@ -136,6 +137,9 @@ def _write_figure(value: Any, note: str, path: Path) -> str:
 
 
 def _write_picture(value: Any, path: Path) -> str:
+    if value.mode == "I":  # which Pillow before 13 cut to fit
+        message = "PNG has 16 bits for what it has 32 for"
+        raise CaptureError(message)
     picture = io.BytesIO()
     try:
         value.save(picture, format="PNG")
