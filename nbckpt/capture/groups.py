@@ -13,7 +13,7 @@ from nbckpt.capture.encode import encode_at_any_depth
 from nbckpt.capture.limits import least_size, too_large
 from nbckpt.capture.recipes import Recipe, recipe_for
 from nbckpt.capture.shared_objects import connected, mutual_groups, pairs_of_encoded
-from nbckpt.capture.trials.ways import Ways
+from nbckpt.capture.trial_lessons import Ways
 from nbckpt.codecs import refused, ssl_contexts
 from nbckpt.codecs.alive import RefusedError
 from nbckpt.codecs.encode import Encoded, EncodeError, encode

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from nbckpt.capture.trials.prints import print_of
 from nbckpt.capture.trials.trial_run import TrialOutcome, TrialRun
-from nbckpt.capture.trials.ways import Members, Ways
+from nbckpt.capture.trial_lessons import Members, Ways
 from nbckpt.codecs.class_statements import makes_such
 from nbckpt.codecs.hashed import may_not_be_filled
 from nbckpt.codecs.key_hashing import has_own_hash
