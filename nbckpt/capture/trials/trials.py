@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nbckpt.capture.trial_lessons import Members, Ways
 from nbckpt.capture.trials.prints import print_of
 from nbckpt.capture.trials.trial_run import TrialOutcome, TrialRun
-from nbckpt.capture.trial_lessons import Members, Ways
 from nbckpt.codecs.class_statements import makes_such
 from nbckpt.codecs.hashed import may_not_be_filled
 from nbckpt.codecs.key_hashing import has_own_hash

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from nbckpt.capture.trials.prints import print_of
 from nbckpt.capture.trial_lessons import MOST_TIMES
+from nbckpt.capture.trials.prints import print_of
 from nbckpt.model import Variable
 from nbckpt.runtime import sandbox
 from nbckpt.steps import current_session
