@@ -21,7 +21,7 @@ from nbckpt.text.units import count_text
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
-    from nbckpt.steps.step import Step
+    from nbckpt.steps.execution import Execution
     from nbckpt.steps.step_state import Interrupted
 
 _ON_DESCRIPTORS = (
@@ -123,7 +123,7 @@ def _is_in_users_module(node: ast.expr, namespace: Mapping[str, object]) -> bool
     return isinstance(module, ModuleType) and is_user_file(getattr(module, "__file__", None))
 
 
-def why_not_restorable(step: Step, checkpoint: Checkpoint) -> str | None:
+def why_not_restorable(step: Execution, checkpoint: Checkpoint) -> str | None:
     """Why a checkpoint of the step's name and key cannot stand for it; None if it can."""
     session = step.session
     if why := _why_never(step, checkpoint):
@@ -143,7 +143,7 @@ def why_not_restorable(step: Step, checkpoint: Checkpoint) -> str | None:
     return None
 
 
-def _why_never(step: Step, checkpoint: Checkpoint) -> str | None:
+def _why_never(step: Execution, checkpoint: Checkpoint) -> str | None:
     """Why the step cannot be restored whatever the values are; None if nothing speaks against."""
     if checkpoint.outside:
         return f"it changes {checkpoint.outside[0]}, which is no variable of the notebook"
@@ -162,7 +162,7 @@ def _why_never(step: Step, checkpoint: Checkpoint) -> str | None:
     return None
 
 
-def _draws_unreadable(step: Step) -> str | None:
+def _draws_unreadable(step: Execution) -> str | None:
     """Why a step that uses a generator whose state nothing tells cannot be restored."""
     namespace = step.session.namespace
     if random_state.seeds_unreadable(step.tree, namespace):
@@ -173,7 +173,7 @@ def _draws_unreadable(step: Step) -> str | None:
     return None
 
 
-def _as_it_would_run(step: Step) -> Ran:
+def _as_it_would_run(step: Execution) -> Ran:
     def values() -> dict[str, str]:
         captured = step.session.workspace.capturer.capture()
         return {n: v.value for n, v in captured.manifest.items()}
@@ -181,7 +181,7 @@ def _as_it_would_run(step: Step) -> Ran:
     return Ran(step.tree, step.key, step.session.namespace, values)
 
 
-def _text_asked_for(step: Step, checkpoint: Checkpoint) -> str:
+def _text_asked_for(step: Execution, checkpoint: Checkpoint) -> str:
     """A definition of the cell's, other in its text alone, whose text some cell asked for."""
     if step.cell.source == checkpoint.cell.source:
         return ""

@@ -18,7 +18,6 @@ from nbckpt.fingerprint.values.likeness import whole_digest
 from nbckpt.model import Key, Manifest
 from nbckpt.runtime.interrupts import allowed
 from nbckpt.steps import cell_results
-from nbckpt.steps.step_state import StepState
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
@@ -77,21 +76,22 @@ class StepBefore(Own):
         before.random_states = workspace.states_asked_for(states)
         return before
 
-    def note_work(self, session: Session, tree: ast.Module) -> None:
+    def note_work(
+        self, tree: ast.Module, namespace: dict[str, object], at_work: list[AtWork]
+    ) -> None:
         """Take note of what goes on beside the code, and of the results of earlier cells."""
-        self.tasks = tasks_met(tree, session.namespace)
-        self.at_work = session.state(StepState).at_work
-        self.results = cell_results.of(session.namespace)
+        self.tasks = tasks_met(tree, namespace)
+        self.at_work = at_work
+        self.results = cell_results.of(namespace)
 
     def values(self) -> dict[str, str]:
         """Name of each variable → digest of its value."""
         return {name: variable.value for name, variable in self.manifest.items()}
 
-    def work_since(self, session: Session) -> list[AtWork]:
-        """Work that goes on beside the body at its end."""
-        now = session.state(StepState).at_work
+    def work_since(self, namespace: dict[str, object], now: list[AtWork]) -> list[AtWork]:
+        """Work that goes on beside the body at its end; `now`, if its cell has looked since."""
         is_of_cell = now is not self.at_work  # which looks when it has ended
-        return now if is_of_cell else at_work(session.namespace)
+        return now if is_of_cell else at_work(namespace)
 
     def is_same_object(self, name: str, session: Session) -> bool:
         """True if a variable holds the object that it held."""

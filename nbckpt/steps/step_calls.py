@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 from nbckpt.fingerprint.names import Own
 from nbckpt.llm.scope import Place, enter, leave
 from nbckpt.llm.step_scope import Scope
-from nbckpt.steps.step_state import StepState
 
 if TYPE_CHECKING:
-    from nbckpt.steps.step import Step
+    from nbckpt.session.session import Session
 
 
 class StepCalls(Own):
     """Model calls that belong to one execution of a step, while its body runs."""
 
-    def __init__(self, step: Step) -> None:
-        self._step = step
+    def __init__(self, session: Session, name: str, cell_id: str | None) -> None:
+        self._session = session
+        self._name = name
+        self._cell_id = cell_id
         self._place: Place | None = None
 
     @property
@@ -33,11 +34,9 @@ class StepCalls(Own):
         answered = calls.members()
         return int(sum(answered.get(what, 0) for what in ("recorded", "replayed", "partial")))
 
-    def begin(self) -> Scope | None:
+    def begin(self, *, is_fresh: bool) -> Scope | None:
         """Have calls belong to the step from now on; their scope."""
-        step = self._step
-        is_fresh = step.session.state(StepState).pays_again
-        self._place = enter(step.request.name, step.cell.cell_id, is_fresh=is_fresh)
+        self._place = enter(self._name, self._cell_id, is_fresh=is_fresh)
         return self._place.scope
 
     def end(self) -> None:
@@ -47,5 +46,5 @@ class StepCalls(Own):
             return
         leave(place)
         if place.scope is not None and place.scope.counts:
-            name, session = self._step.request.name, self._step.session
-            session.writes.record_event("model_calls", name=name, **place.scope.members())
+            members = place.scope.members()
+            self._session.writes.record_event("model_calls", name=self._name, **members)

@@ -14,11 +14,11 @@ from nbckpt.steps.step_state import StepState
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
+    from nbckpt.steps.execution import Execution
     from nbckpt.steps.shadow_run import ShadowRun
-    from nbckpt.steps.step import Step
 
 
-def restore(step: Step) -> bool:
+def restore(step: Execution) -> bool:
     """Restore a step from the newest checkpoint that can stand for it; whether there is one.
 
     If there is none, the step says why.
@@ -53,7 +53,7 @@ def restore(step: Step) -> bool:
     return False
 
 
-def _stand(step: Step, checkpoint: Checkpoint, *, is_next: bool) -> None:
+def _stand(step: Execution, checkpoint: Checkpoint, *, is_next: bool) -> None:
     """Have the session stand where the step, whose values are bound, was restored."""
     session = step.session
     with held(firmly=True):
@@ -66,7 +66,7 @@ def _stand(step: Step, checkpoint: Checkpoint, *, is_next: bool) -> None:
         step.todo = False
 
 
-def _record(step: Step, checkpoint: Checkpoint) -> None:
+def _record(step: Execution, checkpoint: Checkpoint) -> None:
     """Have the history say that the step was restored, and what that saved."""
     assert step.restored is not None
     other: dict[str, float] = {}
@@ -90,7 +90,7 @@ def _not_bound(session: Session, checkpoint: Checkpoint) -> set[str]:
     return mates.union(checkpoint.in_place) - bound
 
 
-def _shadow(step: Step, checkpoint: Checkpoint) -> ShadowRun | None:
+def _shadow(step: Execution, checkpoint: Checkpoint) -> ShadowRun | None:
     """Result of running the step, if the setting `verify` asks for it and it can be told."""
     if step.session.workspace.audit.mode == "off":
         return None

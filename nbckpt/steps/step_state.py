@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from nbckpt.fingerprint.names import Own
 
 if TYPE_CHECKING:
+    import threading
+
     from nbckpt.capture.background_work import AtWork
     from nbckpt.digests import Digest
     from nbckpt.model import Checkpoint, Key
-    from nbckpt.steps.approvals.showing import Asker
-    from nbckpt.steps.step import Step
+    from nbckpt.session.session import Session
+    from nbckpt.steps.execution import Execution
+    from nbckpt.timeline.approvals import Question
 
 
 class Interrupted(NamedTuple):
@@ -25,11 +28,28 @@ class Interrupted(NamedTuple):
 class Watch(Protocol):
     """Follows the steps of a session, while a rerun runs recorded cells."""
 
-    def restored(self, step: Step, checkpoint: Checkpoint) -> Checkpoint:
+    def restored(self, step: Execution, checkpoint: Checkpoint) -> Checkpoint:
         """Have the session stand where a step was restored; the checkpoint that stands for it."""
 
-    def begins(self, step: Step) -> None:
+    def begins(self, step: Execution) -> None:
         """Take note that the body of a step is about to run."""
+
+
+class Shown(Protocol):
+    """A question that somebody can see."""
+
+    def wait(self, came: threading.Event, seconds: float) -> None:
+        """Return after so many seconds, or when the event is set; who is asked may answer."""
+
+    def end(self, question: Question) -> None:
+        """Show what became of it: it may wait still, when the cell was interrupted."""
+
+
+class Asker(Protocol):
+    """Shows questions."""
+
+    def __call__(self, session: Session, question: Question) -> Shown:
+        """Show a question of a session, as it is asked."""
 
 
 class StepState(Own):
@@ -64,8 +84,8 @@ class StepState(Own):
     """
 
     def __init__(self) -> None:
-        self.latest: dict[str, Step] = {}
-        self.running: dict[int, Step] = {}
+        self.latest: dict[str, Execution] = {}
+        self.running: dict[int, Execution] = {}
         self.interrupted: dict[str, Interrupted] = {}
         self.at_work: list[AtWork] = []
         self.reruns = False

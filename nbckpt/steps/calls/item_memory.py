@@ -31,7 +31,7 @@ from nbckpt.text.describe import preview_of
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from nbckpt.steps.step import Step
+    from nbckpt.steps.execution import Execution
 
 _FIGURE = re.compile(r"\d[\d,]*")
 
@@ -47,7 +47,7 @@ class Memory:
 
     def __init__(
         self,
-        step: Step,
+        step: Execution,
         function: Callable[[Any], Any],
         key: Callable[[Any], object] | None,
         within: Scope,

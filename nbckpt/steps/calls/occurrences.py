@@ -24,7 +24,7 @@ from nbckpt.session.session import Session
 from nbckpt.steps.step_state import StepState
 
 if TYPE_CHECKING:
-    from nbckpt.steps.step import Step
+    from nbckpt.steps.execution import Execution
 
 
 class Occurrences:
@@ -105,7 +105,7 @@ def running_name(session: Session) -> str | None:
     return step.request.name if step is not None else None
 
 
-def running_step(session: Session) -> Step | None:
+def running_step(session: Session) -> Execution | None:
     """The step that runs, of several the one that began last."""
     running = tuple(session.state(StepState).running.values())
     return running[-1] if running else None
