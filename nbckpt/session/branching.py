@@ -24,14 +24,14 @@ from nbckpt.session.move_result import MoveResult
 from nbckpt.timeline import references
 
 if TYPE_CHECKING:
-    from nbckpt.session.session import Session
+    from nbckpt.session.session_parts import SessionParts
 
 _BRANCH = re.compile(r"\w[\w.-]*")
 _NUMBERED = re.compile(r"(?P<stem>.+)-[0-9]+")
 
 
 def fork(
-    session: Session,
+    session: SessionParts,
     ref: str,
     branch: str | None,
     values: Mapping[str, object],
@@ -93,7 +93,7 @@ def fork(
 
 
 @whole
-def branch_off(session: Session) -> str:
+def branch_off(session: SessionParts) -> str:
     """The name of a new branch where the session stands; it is on it, and nothing else changed.
 
     Raises
@@ -110,7 +110,7 @@ def branch_off(session: Session) -> str:
     return session.position.branch
 
 
-def switch(session: Session, branch: str) -> MoveResult:
+def switch(session: SessionParts, branch: str) -> MoveResult:
     """Go to the head of a branch; what was there is checkpointed first.
 
     Raises
@@ -139,7 +139,7 @@ def switch(session: Session, branch: str) -> MoveResult:
 
 
 def update(
-    session: Session,
+    session: SessionParts,
     ref: str,
     values: Mapping[str, object],
     as_step: str | None,
@@ -196,7 +196,7 @@ def update(
 
 
 @contextmanager
-def _moving(session: Session, target: Checkpoint) -> Iterator[MoveResult]:
+def _moving(session: SessionParts, target: Checkpoint) -> Iterator[MoveResult]:
     """The move to a checkpoint; if the body fails, all is as it was, down to the objects.
 
     Not if the disk refused: then all is there, and is written as soon as it can be.
@@ -235,7 +235,7 @@ def _moving(session: Session, target: Checkpoint) -> Iterator[MoveResult]:
 
 
 def _keep(
-    session: Session, name: str, lines: list[str], bound: tuple[str, ...], made_by: str
+    session: SessionParts, name: str, lines: list[str], bound: tuple[str, ...], made_by: str
 ) -> Checkpoint:
     """Checkpoint what the given values made of where the namespace is."""
     with session.checkpoints.holding(name):
@@ -251,7 +251,7 @@ def _keep(
 # -- names ----------------------------------------------------------------------------------------
 
 
-def new_branch(session: Session, name: str | None) -> str:
+def new_branch(session: SessionParts, name: str | None) -> str:
     """A name for a new branch: the one that was asked for, if it can be had."""
     taken, names = session.timeline.is_branch, session.timeline.names()
     if name is None:
@@ -280,7 +280,7 @@ def new_branch(session: Session, name: str | None) -> str:
     return name
 
 
-def _step(session: Session, name: str) -> str:
+def _step(session: SessionParts, name: str) -> str:
     require_text(name, "the name of a step")
     known = session.timeline.names("done")
     if name in known:

@@ -16,7 +16,8 @@ from nbckpt.runtime import clock
 from nbckpt.text.units import age_text
 
 if TYPE_CHECKING:
-    from nbckpt.session.session import Session
+    from nbckpt.storage.store import Store
+    from nbckpt.timeline.timeline import Timeline
 
 MOST_NAMED = 8
 """Variables that a message names."""
@@ -53,10 +54,11 @@ class Damage(NamedTuple):
 
 
 class Inspection:
-    """Looks at checkpoints of one session, and at each blob once."""
+    """Looks at checkpoints of one store, and at each blob once."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, timeline: Timeline, store: Store) -> None:
+        self._timeline = timeline
+        self._store = store
         self._problems: dict[str, str] = {}  # blob → why it cannot be read, or nothing
 
     def damage_of(self, checkpoint: Checkpoint, names: Iterable[str] | None = None) -> Damage:
@@ -67,7 +69,7 @@ class Inspection:
         names
             Look at no other variables than these.
         """
-        timeline = self._session.timeline
+        timeline = self._timeline
         missing = timeline.missing_ancestor(checkpoint.id) or ""
         manifest = timeline.manifest(checkpoint.id)
         wanted = manifest if names is None else {n: manifest[n] for n in names if n in manifest}
@@ -86,7 +88,7 @@ class Inspection:
         if not variable.trusted:  # nobody builds it, so its bytes are not read
             return ""
         try:
-            self._session.store.get_blob(variable.blob)
+            self._store.get_blob(variable.blob)
         except (FormatError, BlobNotFoundError) as error:
             return str(error)
         return ""
@@ -98,7 +100,7 @@ class Inspection:
 
     def _before(self, head: Checkpoint, branch: str) -> Iterator[Checkpoint]:
         """Those that `head` builds on, then others of its branch: its line may be cut."""
-        timeline = self._session.timeline
+        timeline = self._timeline
         line = timeline.ancestry(head.id)[1:]
         yield from line
         seen = {head.id, *(c.id for c in line)}

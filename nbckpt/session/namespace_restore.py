@@ -13,14 +13,13 @@ from nbckpt.fingerprint import random_state
 from nbckpt.model import Checkpoint, Manifest, Refusal, Variable
 from nbckpt.session.move_result import MoveResult
 from nbckpt.session.unkept import Unkept
-from nbckpt.session.unsaved import own_names
 
 if TYPE_CHECKING:
-    from nbckpt.session.session import Session
+    from nbckpt.session.session_parts import SessionParts
 
 
 def bring_back(
-    session: Session,
+    session: SessionParts,
     checkpoint: Checkpoint,
     names: Iterable[str],
     *,
@@ -84,7 +83,7 @@ def _with_definitions(names: Iterable[str], manifest: Manifest) -> set[str]:
     return found
 
 
-def _end(session: Session, going: Collection[str]) -> bool:
+def _end(session: SessionParts, going: Collection[str]) -> bool:
     """Let go of those values that do something of the user's when they go; whether any does.
 
     What that does comes first: it is done to what goes, not to what comes.
@@ -103,7 +102,7 @@ def _end(session: Session, going: Collection[str]) -> bool:
 
 
 def take(
-    session: Session, checkpoint: Checkpoint, loaded: restore.Loaded, removed: Iterable[str]
+    session: SessionParts, checkpoint: Checkpoint, loaded: restore.Loaded, removed: Iterable[str]
 ) -> None:
     """Bind what was built, and take note of where the namespace is now."""
     workspace = session.workspace
@@ -127,7 +126,7 @@ def take(
     note_seeds(session, checkpoint, loaded)
 
 
-def note_seeds(session: Session, checkpoint: Checkpoint, loaded: restore.Loaded) -> None:
+def note_seeds(session: SessionParts, checkpoint: Checkpoint, loaded: restore.Loaded) -> None:
     """Take note which of the restored random generators stand where somebody put them."""
     states = set(loaded.values) & random_state.NAMES
     session.workspace.seeded = (session.workspace.seeded - states) | (
@@ -136,7 +135,7 @@ def note_seeds(session: Session, checkpoint: Checkpoint, loaded: restore.Loaded)
 
 
 def restore_all(
-    session: Session,
+    session: SessionParts,
     target: Checkpoint,
     *,
     delete: bool = True,
@@ -166,7 +165,7 @@ def restore_all(
     untouched -= live_objects.holders_of_any(loaded.values)  # they hold what is replaced
     lasting = live_objects.lasting(target) - untouched
     still = refused if is_undone else untouched | lasting
-    stays = still | set(target.omitted) | own_names(session)
+    stays = still | set(target.omitted) | workspace.own_names()
     gone = present - set(manifest) - stays if delete else set()
     if session.position.id is not None and not is_undone:
         # What is there is of another moment of this history.
@@ -231,12 +230,13 @@ def _without_orphans(loaded: restore.Loaded, manifest: Manifest, gone: set[str])
     return loaded._replace(unchanged=unchanged, failed=(*loaded.failed, *failed))
 
 
-def _not_in(session: Session, target: Checkpoint) -> frozenset[str]:
+def _not_in(session: SessionParts, target: Checkpoint) -> frozenset[str]:
     """Names of variables that are kept now, and that a checkpoint says nothing of."""
-    then = {*session.timeline.manifest(target.id), *target.omitted, *own_names(session)}
-    return frozenset(session.workspace.capturer.kept_names()) - then
+    workspace = session.workspace
+    then = {*session.timeline.manifest(target.id), *target.omitted, *workspace.own_names()}
+    return frozenset(workspace.capturer.kept_names()) - then
 
 
-def set_state(session: Session, target: Checkpoint) -> None:
+def set_state(session: SessionParts, target: Checkpoint) -> None:
     """Set the process state of a checkpoint, before its values are loaded."""
     session.workspace.observer.go_to(target.standing)

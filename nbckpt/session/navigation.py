@@ -17,10 +17,10 @@ from nbckpt.session.unsaved import keep_unsaved, prepare_move, would_lose
 from nbckpt.timeline import references
 
 if TYPE_CHECKING:
-    from nbckpt.session.session import Session
+    from nbckpt.session.session_parts import SessionParts
 
 
-def rewind(session: Session, ref: str) -> MoveResult:
+def rewind(session: SessionParts, ref: str) -> MoveResult:
     """Make the namespace that of `ref`; what was there is checkpointed first.
 
     ``-`` goes back to the branch on which the session was before, too.
@@ -46,7 +46,7 @@ def rewind(session: Session, ref: str) -> MoveResult:
     return moved
 
 
-def resume(session: Session, branch: str | None, *, fallback: bool = False) -> MoveResult:
+def resume(session: SessionParts, branch: str | None, *, fallback: bool = False) -> MoveResult:
     """Bring the head of a branch into the namespace; names that it does not hold stay.
 
     Parameters
@@ -95,7 +95,7 @@ def resume(session: Session, branch: str | None, *, fallback: bool = False) -> M
     return moved
 
 
-def _nothing_to_resume(session: Session, branch: str) -> str:
+def _nothing_to_resume(session: SessionParts, branch: str) -> str:
     """That there is nothing, and what other notebooks of the folder have."""
     timeline = session.timeline
     others = {b: timeline.head(b) for b in sorted(timeline.branches)}
@@ -106,14 +106,14 @@ def _nothing_to_resume(session: Session, branch: str) -> str:
     return f"{message}; there are {', '.join(known[:5])}: %resume BRANCH brings one of them"
 
 
-def _move_if_whole(session: Session, head: Checkpoint) -> MoveResult | None:
+def _move_if_whole(session: SessionParts, head: Checkpoint) -> MoveResult | None:
     """Make the namespace that of `head`, unless it is damaged: nothing is changed then."""
     began = time.perf_counter()
     before = session.workspace.observer.standing()
     set_state(session, head)
     loaded = bring_back(session, head, session.timeline.manifest(head.id))
     names = {refusal.variable for refusal in loaded.failed}
-    if Inspection(session).damage_of(head, names):
+    if Inspection(session.timeline, session.store).damage_of(head, names):
         session.workspace.observer.go_to(before)
         return None
     moved = move(session, head, delete=False, loaded=loaded)
@@ -121,10 +121,10 @@ def _move_if_whole(session: Session, head: Checkpoint) -> MoveResult | None:
 
 
 def _fall_back(
-    session: Session, head: Checkpoint, branch: str, *, is_asked_for: bool
+    session: SessionParts, head: Checkpoint, branch: str, *, is_asked_for: bool
 ) -> MoveResult:
     """Resume from the newest whole checkpoint, or offer it."""
-    inspection = Inspection(session)
+    inspection = Inspection(session.timeline, session.store)
     damage = inspection.damage_of(head)
     session.writes.record_event(
         "resume_failed", checkpoint=head.id, name=head.name, error=str(damage)
@@ -140,7 +140,7 @@ def _fall_back(
 
 
 def move(
-    session: Session,
+    session: SessionParts,
     target: Checkpoint,
     *,
     delete: bool = True,
@@ -168,7 +168,7 @@ def move(
     return moved
 
 
-def restore_position(session: Session, target: Checkpoint) -> None:
+def restore_position(session: SessionParts, target: Checkpoint) -> None:
     """Make the namespace that of a checkpoint, and leave every branch where it is.
 
     What is there is checkpointed first, unless the session stands there already.
@@ -189,7 +189,7 @@ def restore_position(session: Session, target: Checkpoint) -> None:
         move(session, target)
 
 
-def note(session: Session, event: str, moved: MoveResult, **members: object) -> None:
+def note(session: SessionParts, event: str, moved: MoveResult, **members: object) -> None:
     """Have the history, and who listens, know of a move."""
     target, manifest = moved.checkpoint, session.timeline.manifest(moved.checkpoint.id)
     blobs = {manifest[n].blob: manifest[n].size_bytes for n in moved.came_back if n in manifest}

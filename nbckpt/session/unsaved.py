@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 from nbckpt.digests import Json, digest_of_json
 from nbckpt.fingerprint import random_state
-from nbckpt.fingerprint.names import is_nbckpts_own
 from nbckpt.model import AUTOMATIC, Cell, Checkpoint
 from nbckpt.runtime.interrupts import breathe
 
 if TYPE_CHECKING:
-    from nbckpt.session.session import Session
+    from nbckpt.session.session_parts import SessionParts
 
 
-def would_lose(session: Session, target: Checkpoint) -> bool:
+def would_lose(session: SessionParts, target: Checkpoint) -> bool:
     """True if bringing `target` back would overwrite what no checkpoint holds.
 
     In a new process only what both have is looked at: its imports are no reason for a checkpoint.
@@ -31,13 +30,13 @@ def would_lose(session: Session, target: Checkpoint) -> bool:
     return any(n not in live or live[n].value != manifest[n].value for n in shared)
 
 
-def prepare_move(session: Session) -> None:
+def prepare_move(session: SessionParts) -> None:
     """Take note of what may have changed, and keep the cells that wait for a checkpoint."""
     session.rescan()
     session.pending_cells.keep_aside()
 
 
-def keep_unsaved(session: Session, name: str) -> Checkpoint | None:
+def keep_unsaved(session: SessionParts, name: str) -> Checkpoint | None:
     """Checkpoint what no checkpoint holds yet; None if there is nothing of the kind.
 
     Where the namespace does not come from the head of its branch (in a new process, or while the
@@ -50,7 +49,8 @@ def keep_unsaved(session: Session, name: str) -> Checkpoint | None:
         captured = session.workspace.capturer.capture()
         draft = session.checkpoints.draft(name, captured, cell=Cell(""), duration_s=0.0)
         is_same = (
-            set(draft.changed) <= random_state.NAMES | own_names(session) and not draft.removed
+            set(draft.changed) <= random_state.NAMES | session.workspace.own_names()
+            and not draft.removed
         )
         is_same = is_same and not _is_other_state(session, draft)
         if is_same and not _newly_refused(session, draft):
@@ -62,7 +62,7 @@ def keep_unsaved(session: Session, name: str) -> Checkpoint | None:
     return draft
 
 
-def _newly_refused(session: Session, draft: Checkpoint) -> set[str]:
+def _newly_refused(session: SessionParts, draft: Checkpoint) -> set[str]:
     """Variables that cannot be kept, of which the checkpoint where the session stands is silent.
 
     Only a checkpoint says later what of that moment is gone, and why.
@@ -74,7 +74,7 @@ def _newly_refused(session: Session, draft: Checkpoint) -> set[str]:
     return {r.variable for r in draft.refused} - known
 
 
-def _is_other_state(session: Session, draft: Checkpoint) -> bool:
+def _is_other_state(session: SessionParts, draft: Checkpoint) -> bool:
     """True if the process state is another than where the namespace comes from."""
     if session.position.id is None:
         return False
@@ -85,10 +85,3 @@ def _is_other_state(session: Session, draft: Checkpoint) -> bool:
 def is_state_of(checkpoint: Checkpoint, standing: Mapping[str, Json]) -> bool:
     """True if the process state of a checkpoint is `standing`."""
     return digest_of_json(checkpoint.standing) == digest_of_json(standing)
-
-
-def own_names(session: Session) -> set[str]:
-    """Names that hold nbckpt and what was imported from it: who moves by them needs them there."""
-    return {
-        n for n in session.workspace.tracker.user_names() if is_nbckpts_own(session.namespace[n])
-    }

@@ -14,7 +14,7 @@ from nbckpt.model import Checkpoint
 from nbckpt.session import reducers
 
 if TYPE_CHECKING:
-    from nbckpt.session.session import Session
+    from nbckpt.session.session_parts import SessionParts
 
 _LONG = 200
 """Characters of a value that are still code to read."""
@@ -52,7 +52,7 @@ def _parsed(variable: str, text: str) -> ast.Expression:
         raise UsageError(message) from None
 
 
-def evaluated(session: Session, variable: str, tree: ast.Expression) -> object:
+def evaluated(session: SessionParts, variable: str, tree: ast.Expression) -> object:
     """The value of an expression in the live namespace."""
     code = compile(tree, f"<{variable}>", "eval")
     had_builtins = "__builtins__" in session.namespace
@@ -67,7 +67,9 @@ def evaluated(session: Session, variable: str, tree: ast.Expression) -> object:
             session.namespace.pop("__builtins__", None)
 
 
-def reduce(session: Session, target: Checkpoint, variable: str, value: object, text: str) -> str:
+def reduce(
+    session: SessionParts, target: Checkpoint, variable: str, value: object, text: str
+) -> str:
     """Bind what the variable's reducer makes of the old value and a new one; the line for it."""
     namespace = session.namespace
     reducer = session.reducers.get(variable) or reducers.annotated(

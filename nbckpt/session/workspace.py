@@ -16,7 +16,7 @@ from nbckpt.config.settings import Settings
 from nbckpt.digests import Digest
 from nbckpt.errors import VariableNotFoundError
 from nbckpt.fingerprint import random_state
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.names import Own, is_nbckpts_own
 from nbckpt.fingerprint.values import Examined, ValueDigester
 from nbckpt.model import Key
 from nbckpt.runtime import telemetry, time_limit
@@ -109,13 +109,18 @@ class Workspace(Own):
         values = map(self._namespace.get, self.tracker.user_names())
         return all(type(value) is ModuleType for value in values)  # to the first that is none
 
+    def own_names(self) -> set[str]:
+        """Names that hold nbckpt and what was imported from it; a move leaves them."""
+        names = self.tracker.user_names()
+        return {n for n in names if is_nbckpts_own(self._namespace[n])}
+
     def runs(self, tree: ast.Module | None) -> None:
         """Note that code is about to run in the namespace; None if it is not known which."""
         self._position.is_exact = False
         if tree is None:
             self.has_only_restored = False
         elif self.has_only_restored and tree.body:
-            from nbckpt.session.known_keys import sets_up
+            from nbckpt.session.setup_code import sets_up
 
             self.has_only_restored = sets_up(tree)
 

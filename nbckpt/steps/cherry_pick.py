@@ -114,7 +114,7 @@ def is_as_kept(session: Session, checkpoint: Checkpoint, live: Manifest) -> bool
     left_out = {*checkpoint.omitted, *(refusal.variable for refusal in checkpoint.refused)}
     # Numbers that nobody seeded are other ones each time, and nobody asked for them.
     left_out |= NAMES - session.workspace.seeded
-    left_out |= unsaved.own_names(session)  # a move leaves them
+    left_out |= session.workspace.own_names()  # a move leaves them
     names = {*live, *kept} - left_out
     return all(_tied(live, name) == _tied(kept, name) for name in names)
 
