@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from nbckpt.steps.step_request import Request
 
 NO_CODE = ast.Module([], [])
-ANYTHING = (Exception, SystemExit, GeneratorExit)
-"""Exceptions of a value's own code as it is looked at, a wish to end the kernel too."""
 
 
 class CellOverride(NamedTuple):

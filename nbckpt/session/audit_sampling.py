@@ -73,7 +73,7 @@ class Sampler:
             name = names[int(self._random.random() * len(names))]
             variable = capturer.kept_as(name)
             if variable is not None and name not in random_state.NAMES and self._is_fit(variable):
-                return variable.group or (name,)
+                return variable.group
         return None
 
     def took(self, group: Names, seconds: float) -> None:
@@ -101,7 +101,7 @@ class Sampler:
         return int(self._random.random() * -(-view.nbytes // CHUNK_BYTES))
 
     def _is_fit(self, variable: Variable) -> bool:
-        group = variable.group or (variable.name,)
+        group = variable.group
         return (
             not variable.recipe  # its bytes are a statement
             and self._restless[group] < RESTLESS

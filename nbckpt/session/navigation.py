@@ -9,7 +9,7 @@ from nbckpt.capture import restore
 from nbckpt.capture.untrusted import require_trusted
 from nbckpt.config.validate import require_text
 from nbckpt.errors import BranchNotFoundError, CheckpointNotFoundError
-from nbckpt.model import Checkpoint
+from nbckpt.model import Checkpoint, size_of_all
 from nbckpt.session.integrity import Inspection, refusal_to_resume
 from nbckpt.session.move_result import MoveResult
 from nbckpt.session.namespace_restore import bring_back, restore_all, set_state
@@ -192,14 +192,14 @@ def restore_position(session: SessionParts, target: Checkpoint) -> None:
 def note(session: SessionParts, event: str, moved: MoveResult, **members: object) -> None:
     """Have the history, and who listens, know of a move."""
     target, manifest = moved.checkpoint, session.timeline.manifest(moved.checkpoint.id)
-    blobs = {manifest[n].blob: manifest[n].size_bytes for n in moved.came_back if n in manifest}
+    came_back = (manifest[name] for name in moved.came_back if name in manifest)
     lost = [refusal.variable for refusal in moved.failed]
     session.writes.record_event(
         event,
         checkpoint=target.id,
         name=target.name,
         took_s=moved.took_s,
-        size_bytes=sum(blobs.values()),
+        size_bytes=size_of_all(came_back),
         left_out=lost or None,
         outcome="partial" if lost else None,
         **members,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nbckpt.fingerprint import random_state
-from nbckpt.model import Checkpoint
+from nbckpt.model import Checkpoint, size_of_all
 from nbckpt.text.units import bytes_text, count_text
 
 ID_LENGTH = 8
@@ -18,8 +18,7 @@ def user_names(names: Iterable[str]) -> list[str]:
 
 def size_of(checkpoint: Checkpoint) -> int:
     """Bytes of the values that a checkpoint added: what variables share is counted once."""
-    changed = (checkpoint.changed[name] for name in user_names(checkpoint.changed))
-    return sum({variable.blob: variable.size_bytes for variable in changed}.values())
+    return size_of_all(checkpoint.changed[name] for name in user_names(checkpoint.changed))
 
 
 def summary_of(checkpoint: Checkpoint) -> str:

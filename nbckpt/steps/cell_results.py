@@ -15,7 +15,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from nbckpt.codecs.loading import Loading, decode
-from nbckpt.errors import RestoreError
+from nbckpt.errors import USER_CODE_ERRORS, RestoreError
 from nbckpt.fingerprint.keys.memory import on_same_memory
 from nbckpt.fingerprint.names import RESULT, Own
 from nbckpt.fingerprint.values.plain import ATOMS
@@ -264,5 +264,5 @@ def restored(session: Session, described: Mapping[str, Any], maker: Maker) -> ob
     try:
         with allowed():
             return decode(parts, Loading(namespace, namespace.__getitem__), trusted=True)[_NAME]
-    except (Exception, SystemExit, GeneratorExit):  # whatever its own code raises
+    except USER_CODE_ERRORS:  # whatever its own code raises
         return Lost(maker)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from nbckpt.model import Checkpoint
+from nbckpt.model import Checkpoint, size_of_all
 from nbckpt.runtime.interrupts import held
 from nbckpt.steps import cell_results, effects, makers
 from nbckpt.steps.cache_lookup import why_not_restorable, why_not_restored
@@ -102,5 +102,4 @@ def _shadow(step: Execution, checkpoint: Checkpoint) -> ShadowRun | None:
 def _size_of(session: Session, checkpoint: Checkpoint) -> int:
     """Bytes of what the step bound or changed."""
     manifest = session.timeline.manifest(checkpoint.id)
-    blobs = {manifest[n].blob: manifest[n].size_bytes for n in checkpoint.bound if n in manifest}
-    return sum(blobs.values())
+    return size_of_all(manifest[name] for name in checkpoint.bound if name in manifest)
