@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from nbckpt.errors import FormatError, NbckptError
 
@@ -17,6 +17,15 @@ MOST_BYTES = 128 << 20
 """No cell's outputs are larger: see `jupyter/outputs`."""
 _STREAMS = ("stdout", "stderr")
 _KINDS = frozenset({"stream", "display", "result"})
+_LEFT_OUT = frozenset({"error", "update"})
+"""Kinds that a notebook's file is not given: errors that code showed, and changes of displays."""
+
+
+class NotebookOutputs(NamedTuple):
+    """Outputs of a cell as a notebook's file has them, and the number of those that it lacks."""
+
+    shown: list[Output]
+    left_out: int
 
 
 def recorded_outputs(store: Store, checkpoint: Checkpoint) -> list[Output]:
@@ -27,6 +36,10 @@ def recorded_outputs(store: Store, checkpoint: Checkpoint) -> list[Output]:
     NotFoundError, FormatError
         If they are missing, damaged, or none: somebody else may have written anything there.
     """
+    return [o for o in _all_outputs(store, checkpoint) if not _KINDS.isdisjoint(o)]
+
+
+def _all_outputs(store: Store, checkpoint: Checkpoint) -> list[Output]:
     if checkpoint.outputs is None:
         return []
     message = f"the outputs of checkpoint {checkpoint.name or checkpoint.id!r} are damaged"
@@ -38,7 +51,7 @@ def recorded_outputs(store: Store, checkpoint: Checkpoint) -> list[Output]:
         raise FormatError(message) from error
     if not isinstance(found, list) or not all(map(_is_output, found)):
         raise FormatError(message)
-    return [output for output in found if not _KINDS.isdisjoint(output)]
+    return found
 
 
 def _is_output(found: object) -> bool:
@@ -53,14 +66,17 @@ def _is_output(found: object) -> bool:
 
 def notebook_outputs(
     store: Store, checkpoint: Checkpoint, count: int | None
-) -> list[Output] | None:
+) -> NotebookOutputs | None:
     """Outputs of a checkpoint's cell, as a notebook's file has them; None if they are lost."""
     try:
-        recorded = recorded_outputs(store, checkpoint)
+        recorded = _all_outputs(store, checkpoint)
     except NbckptError:
         return None
-    shown = recorded if checkpoint.trusted else map(_harmless, recorded)
-    return [_as_nbformat(output, count) for output in shown]
+    left_out = sum(_KINDS.isdisjoint(o) and not _LEFT_OUT.isdisjoint(o) for o in recorded)
+    shown = [output for output in recorded if not _KINDS.isdisjoint(output)]
+    if not checkpoint.trusted:
+        shown = list(map(_harmless, shown))
+    return NotebookOutputs([_as_nbformat(output, count) for output in shown], left_out)
 
 
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/gif"})

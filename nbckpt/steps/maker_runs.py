@@ -14,8 +14,8 @@ from nbckpt.fingerprint.keys import gradients
 from nbckpt.fingerprint.names import RESULT
 from nbckpt.llm import scope
 from nbckpt.model import Manifest
+from nbckpt.session.recorded_cells import Recorded, parsed
 from nbckpt.session.unkept import Maker
-from nbckpt.steps.recorded_cells import Recorded, parsed
 from nbckpt.steps.step_state import StepState
 
 if TYPE_CHECKING:

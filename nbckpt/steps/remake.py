@@ -30,6 +30,7 @@ from nbckpt.fingerprint import random_state
 from nbckpt.fingerprint.values.destructors import let_go
 from nbckpt.model import Checkpoint
 from nbckpt.runtime.interrupts import held
+from nbckpt.session.recorded_cells import parsed, recorded
 from nbckpt.session.unkept import Maker, refused_by
 from nbckpt.steps import outside_effects
 from nbckpt.steps.maker_runs import (
@@ -46,7 +47,6 @@ from nbckpt.steps.makers import (
     sharing_results,
 )
 from nbckpt.steps.needed_variables import needed
-from nbckpt.steps.recorded_cells import parsed, recorded
 from nbckpt.steps.remade_values import (
     astray_results,
     companions_of,

@@ -35,10 +35,11 @@ def _look(store: Store, run: Run) -> dict[str, Any]:
     outputs = None
     if checkpoint is not None and run.is_own:
         outputs = notebook_outputs(store, checkpoint, run.cell.execution_count)
+    shown = None if outputs is None else outputs.shown
     return {
         "cell_id": run.cell_id,
         "source": run.cell.source,
-        "outputs": outputs,
+        "outputs": shown,
         "execution_count": run.cell.execution_count,
         "checkpoint": checkpoint and checkpoint.id,
     }

@@ -11,7 +11,7 @@ from typing import Any
 from nbckpt.errors import UsageError
 from nbckpt.runtime.interrupts import held
 from nbckpt.session.session import Session
-from nbckpt.steps.recorded_cells import Plan, plan
+from nbckpt.steps.rerun.plan import Plan, plan
 from nbckpt.steps.rerun.result import CellRun, Rerun, as_record
 from nbckpt.steps.rerun.run import Rerunning, Runner
 from nbckpt.steps.step_state import StepState

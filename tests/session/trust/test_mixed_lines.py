@@ -13,7 +13,7 @@ from nbckpt.model import Cell, Checkpoint
 from nbckpt.session import navigation
 from nbckpt.session.maintenance.export import export_store
 from nbckpt.session.session import Session
-from nbckpt.steps.recorded_cells import plan
+from nbckpt.steps.rerun.plan import plan
 from nbckpt.storage.store import Store
 from nbckpt.timeline.checkpoint_records import checkpoint_record
 from tests.storage.users import user
