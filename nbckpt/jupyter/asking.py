@@ -29,7 +29,7 @@ from nbckpt.session.session import Session
 from nbckpt.steps.approvals import terminal
 from nbckpt.steps.approvals.desk import Desk, desk_of
 from nbckpt.steps.approvals.showing import Line
-from nbckpt.steps.step_state import Shown
+from nbckpt.steps.execution.step_state import Shown
 from nbckpt.timeline.approvals import Question
 
 CODE = Path(__file__).with_name("static") / "approval.js"

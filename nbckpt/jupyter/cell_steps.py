@@ -16,13 +16,13 @@ from nbckpt.jupyter.autos import Auto, Ended
 from nbckpt.jupyter.cell_names import CellNames
 from nbckpt.jupyter.running_cell import RunningCell
 from nbckpt.session.session import Session
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 
 # What only cells need is imported by the first of them, not by `%load_ext` and `%resume`.
 if TYPE_CHECKING:
     from nbckpt.jupyter.outputs import Recorder
+    from nbckpt.steps.execution.step_request import Request
     from nbckpt.steps.step import Step
-    from nbckpt.steps.step_request import Request
 
 
 class CellRejected(InputRejected):
@@ -83,7 +83,7 @@ class CellSteps:
             If the line asks for what cannot be.
         """
         from nbckpt.jupyter import options
-        from nbckpt.steps.step_request import Request
+        from nbckpt.steps.execution.step_request import Request
 
         assert cell.tree is not None
         if cell.override is not None:
@@ -155,7 +155,7 @@ class CellSteps:
             session.workspace.unkept.makers or session.workspace.unkept.since
         ):
             return
-        from nbckpt.steps import remake
+        from nbckpt.steps.remake import remake
 
         failure = "what could not be kept was not made again"
         try:

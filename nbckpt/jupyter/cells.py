@@ -35,7 +35,7 @@ from nbckpt.jupyter.interrupting import (
 from nbckpt.jupyter.running_cell import NO_CODE, CellOverride, RunningCell
 from nbckpt.runtime.interrupts import allowed, held
 from nbckpt.session.session import Session
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 
 # What only cells need is imported by the first of them, not by `%load_ext` and `%resume`.
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from nbckpt.model import Checkpoint
 from nbckpt.runtime.interrupts import held
 from nbckpt.session.recorded_cells import Recorded
 from nbckpt.session.session import Session
+from nbckpt.steps.execution.step_request import Request
 from nbckpt.steps.rerun.rerun import Rerun, driven, rerun_with
-from nbckpt.steps.step_request import Request
 
 
 class InShell:

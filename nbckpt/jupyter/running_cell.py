@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from nbckpt.jupyter.outputs import Recorder
+    from nbckpt.steps.execution.step_request import Request
     from nbckpt.steps.step import Step
-    from nbckpt.steps.step_request import Request
 
 NO_CODE = ast.Module([], [])
 

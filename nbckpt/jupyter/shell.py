@@ -25,13 +25,13 @@ from nbckpt.jupyter.transforming import Transformer
 from nbckpt.session.session import Session
 from nbckpt.session.shutdown import end
 from nbckpt.steps import current_session
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 from nbckpt.storage.store import Store
 from nbckpt.timeline.events import let_shell_warn
 
 if TYPE_CHECKING:
     from nbckpt.jupyter.rerunning import InShell
-    from nbckpt.steps.step_state import Shown
+    from nbckpt.steps.execution.step_state import Shown
     from nbckpt.timeline.approvals import Question
 
 _ATTRIBUTE = "_nbckpt_extension"

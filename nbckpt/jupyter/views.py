@@ -21,7 +21,7 @@ from nbckpt.jupyter.throttle import Throttle
 from nbckpt.reports.timeline_rows import Listed, Listing
 from nbckpt.runtime import clock
 from nbckpt.session.costs import ledger_of
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 
 BRIEF_S = 0.2
 """Of what takes less, no view says that it runs."""

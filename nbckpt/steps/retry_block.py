@@ -21,8 +21,8 @@ from nbckpt.model import AUTOMATIC, Checkpoint
 from nbckpt.session import namespace_restore, unsaved
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
+from nbckpt.steps.execution.step_state import StepState
 from nbckpt.steps.loops import progress
-from nbckpt.steps.step_state import StepState
 from nbckpt.text.units import count_text
 
 NAME = "before-recover"

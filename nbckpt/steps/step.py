@@ -19,16 +19,17 @@ from nbckpt.fingerprint import code
 from nbckpt.model import Cell, Checkpoint, Key
 from nbckpt.runtime.interrupts import whole
 from nbckpt.session.session import Session
-from nbckpt.steps import loops, remake
-from nbckpt.steps.execution import Execution
+from nbckpt.steps import loops
+from nbckpt.steps.execution.execution import Execution
+from nbckpt.steps.execution.step_before import StepBefore
+from nbckpt.steps.execution.step_request import Request
+from nbckpt.steps.execution.step_state import Interrupted, StepState
 from nbckpt.steps.items import ThroughItems
 from nbckpt.steps.loops import progress
-from nbckpt.steps.step_before import StepBefore
+from nbckpt.steps.remake import remake
+from nbckpt.steps.restore.step_restore import restore
 from nbckpt.steps.step_draft import draft_of, failed_draft, note_lost
 from nbckpt.steps.step_keys import StepKeys
-from nbckpt.steps.step_request import Request
-from nbckpt.steps.step_restore import restore
-from nbckpt.steps.step_state import Interrupted, StepState
 
 _ENCODED = json.JSONEncoder().encode
 """Held from the beginning: a notebook may put another function in the place of `json.dumps`."""

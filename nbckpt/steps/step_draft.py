@@ -19,17 +19,17 @@ from nbckpt.runtime.interrupts import allowed
 from nbckpt.runtime.snapshot_dict import differing as differences
 from nbckpt.session.checkpoint_writer import new_id
 from nbckpt.steps import cell_results
-from nbckpt.steps.cache_lookup import (
+from nbckpt.steps.execution.step_state import StepState
+from nbckpt.steps.restore.cache_lookup import (
     addresses_kept,
     changes_outside,
     deleted_names,
     descriptors_used,
 )
-from nbckpt.steps.step_state import StepState
 from nbckpt.timeline.checkpoint_records import checkpoint_record
 
 if TYPE_CHECKING:
-    from nbckpt.steps.execution import Execution
+    from nbckpt.steps.execution.execution import Execution
 
 UNANSWERED = "a question of it was not answered"
 _MISSED = "{!r} is another, and it or something beside it may have changed that"

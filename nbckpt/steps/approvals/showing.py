@@ -7,7 +7,7 @@ import threading
 
 from nbckpt.reports.questions import waits_text
 from nbckpt.steps.approvals.desk import Desk
-from nbckpt.steps.step_state import Shown, StepState
+from nbckpt.steps.execution.step_state import Shown, StepState
 from nbckpt.timeline.approvals import Question
 
 

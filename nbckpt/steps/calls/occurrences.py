@@ -21,10 +21,10 @@ from nbckpt.llm.occurrence import Occurrence
 from nbckpt.llm.step_scope import Scope
 from nbckpt.runtime.context import awaited_with, called_with
 from nbckpt.session.session import Session
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 
 if TYPE_CHECKING:
-    from nbckpt.steps.execution import Execution
+    from nbckpt.steps.execution.execution import Execution
 
 
 class Occurrences:

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
-from nbckpt.steps import effects
-from nbckpt.steps.execution import Execution
-from nbckpt.steps.loop_state import LoopState
+from nbckpt.steps.execution.execution import Execution
+from nbckpt.steps.execution.loop_state import LoopState
 from nbckpt.steps.loops import progress
 from nbckpt.steps.loops.clock import Clock
 from nbckpt.steps.loops.finished import Finished, digest_of_item, digest_of_key
 from nbckpt.steps.loops.rebind import Twins
 from nbckpt.steps.loops.written import has_more
+from nbckpt.steps.restore import effects
 from nbckpt.text.progress_bar import LoopBar
 
 Item = TypeVar("Item")

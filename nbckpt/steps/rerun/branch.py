@@ -19,11 +19,11 @@ from nbckpt.runtime.interrupts import wait_for, whole
 from nbckpt.session import branching
 from nbckpt.session.recorded_cells import Recorded
 from nbckpt.session.session import Session
-from nbckpt.steps import cherry_pick
-from nbckpt.steps.changed_definitions import holds
-from nbckpt.steps.effects import reproduce
 from nbckpt.steps.rerun.plan import Plan, made_between
 from nbckpt.steps.rerun.reachability import is_unreached
+from nbckpt.steps.restore import cherry_pick
+from nbckpt.steps.restore.changed_definitions import holds
+from nbckpt.steps.restore.effects import reproduce
 from nbckpt.timeline.records import event_record
 
 

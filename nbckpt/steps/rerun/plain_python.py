@@ -11,8 +11,8 @@ from nbckpt.model import Checkpoint
 from nbckpt.runtime.interrupts import allowed, held
 from nbckpt.session.recorded_cells import Recorded, without_marker
 from nbckpt.session.session import Session
+from nbckpt.steps.execution.step_request import Request
 from nbckpt.steps.step import Step
-from nbckpt.steps.step_request import Request
 
 
 class Plainly:

@@ -18,13 +18,13 @@ from nbckpt.model import AUTOMATIC, Checkpoint
 from nbckpt.runtime.interrupts import breathe, held, whole
 from nbckpt.session.recorded_cells import Recorded
 from nbckpt.session.session import Session
-from nbckpt.steps.cherry_pick import tags_of
-from nbckpt.steps.execution import Execution
+from nbckpt.steps.execution.execution import Execution
+from nbckpt.steps.execution.step_request import Request
+from nbckpt.steps.execution.step_state import StepState
 from nbckpt.steps.rerun.branch import Line
 from nbckpt.steps.rerun.plan import Plan
 from nbckpt.steps.rerun.result import CellRun, Rerun, State
-from nbckpt.steps.step_request import Request
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.restore.cherry_pick import tags_of
 
 
 class Runner(Protocol):

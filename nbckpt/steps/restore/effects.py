@@ -20,14 +20,14 @@ from nbckpt.fingerprint.random_state import NAMES
 from nbckpt.model import Checkpoint, Manifest
 from nbckpt.runtime.interrupts import breathe, whole
 from nbckpt.session import known_keys, namespace_restore
-from nbckpt.steps.changed_definitions import (
+from nbckpt.steps.restore.changed_definitions import (
     definitions_made_again,
     newly_named,
     of_other_definitions,
     parted_definitions,
 )
-from nbckpt.steps.changed_sharing import changed_since, parted_in_place
-from nbckpt.steps.other_holders import (
+from nbckpt.steps.restore.changed_sharing import changed_since, parted_in_place
+from nbckpt.steps.restore.other_holders import (
     finalized,
     held_by_libraries,
     held_since,

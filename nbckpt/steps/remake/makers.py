@@ -17,7 +17,7 @@ from nbckpt.model import Checkpoint
 from nbckpt.session.recorded_cells import Recorded, parsed, recorded
 from nbckpt.session.unkept import Maker, changes, refused_by
 from nbckpt.steps import cell_results
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 
 if TYPE_CHECKING:
     from nbckpt.digests import Digest

@@ -10,7 +10,7 @@ from nbckpt.fingerprint.keys import gradients
 from nbckpt.fingerprint.names import is_user_name
 from nbckpt.fingerprint.referents import held_by, names_reached
 from nbckpt.session.unkept import Maker
-from nbckpt.steps.maker_runs import LentValues, NamespaceBefore
+from nbckpt.steps.remake.maker_runs import LentValues, NamespaceBefore
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session

@@ -16,7 +16,7 @@ from nbckpt.llm import scope
 from nbckpt.model import Manifest
 from nbckpt.session.recorded_cells import Recorded, parsed
 from nbckpt.session.unkept import Maker
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 
 if TYPE_CHECKING:
     from nbckpt.digests import Digest, Json

@@ -14,8 +14,8 @@ from nbckpt.codecs.pickler import is_by_reference
 from nbckpt.fingerprint.keys import also_on
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.model import Checkpoint, Manifest
-from nbckpt.steps.changed_definitions import needed_by
-from nbckpt.steps.changed_sharing import is_as_then
+from nbckpt.steps.restore.changed_definitions import needed_by
+from nbckpt.steps.restore.changed_sharing import is_as_then
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session

@@ -13,9 +13,7 @@ from nbckpt.capture.observation.reached import reached
 from nbckpt.fingerprint import code as analysis
 from nbckpt.fingerprint import keys
 from nbckpt.fingerprint.names import RESULT
-from nbckpt.steps.makers import (
-    lacking,
-)
+from nbckpt.steps.remake.makers import lacking
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session

@@ -23,9 +23,9 @@ from nbckpt.errors import StaleCaptureError
 from nbckpt.model import Cell
 from nbckpt.runtime.sandbox import LEAST_VERSION, landlock_version
 from nbckpt.session.session import Session
-from nbckpt.steps.shadow_run import digests_of_all, shadow_of
+from nbckpt.steps.execution.step_request import Request
+from nbckpt.steps.restore.shadow_run import digests_of_all, shadow_of
 from nbckpt.steps.step import Step
-from nbckpt.steps.step_request import Request
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells what is open")
 
@@ -345,7 +345,7 @@ def test_large_memory_that_others_see_is_not_copied(
 def test_what_cannot_be_run_is_restored_without(
     session: Session, monkeypatch: pytest.MonkeyPatch, source: str, changed: Any, why: str
 ) -> None:
-    monkeypatch.setattr("nbckpt.steps.shadow_run.PATIENCE_S", 0.5)
+    monkeypatch.setattr("nbckpt.steps.restore.shadow_run.PATIENCE_S", 0.5)
     import nbckpt
 
     session.namespace["nb"] = nbckpt
@@ -355,7 +355,7 @@ def test_what_cannot_be_run_is_restored_without(
 def test_locks_that_other_threads_hold_end_with_the_patience(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nbckpt.steps.shadow_run.PATIENCE_S", 0.5)
+    monkeypatch.setattr("nbckpt.steps.restore.shadow_run.PATIENCE_S", 0.5)
     lock = threading.Lock()
     session.namespace["lock"] = lock
     with lock:

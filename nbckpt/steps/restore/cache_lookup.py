@@ -16,13 +16,13 @@ from nbckpt.fingerprint.code import nodes_of
 from nbckpt.fingerprint.keys import ABSENT
 from nbckpt.fingerprint.values.homes import is_user_file
 from nbckpt.model import Checkpoint, Key
-from nbckpt.steps import makers
+from nbckpt.steps.remake import makers
 from nbckpt.text.units import count_text
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
-    from nbckpt.steps.execution import Execution
-    from nbckpt.steps.step_state import Interrupted
+    from nbckpt.steps.execution.execution import Execution
+    from nbckpt.steps.execution.step_state import Interrupted
 
 _ON_DESCRIPTORS = (
     "close", "dup", "dup2", "eventfd", "fdopen", "ftruncate", "lseek", "memfd_create", "open",

@@ -32,22 +32,23 @@ from nbckpt.model import Checkpoint
 from nbckpt.runtime.interrupts import held
 from nbckpt.session.recorded_cells import parsed, recorded
 from nbckpt.session.unkept import Maker, refused_by
-from nbckpt.steps import outside_effects
-from nbckpt.steps.maker_runs import (
+from nbckpt.steps.execution.step_state import StepState
+from nbckpt.steps.remake import outside_effects
+from nbckpt.steps.remake.maker_runs import (
     LentValues,
     NamespaceBefore,
     names_touched,
     quiet_runner,
     run_maker,
 )
-from nbckpt.steps.makers import (
+from nbckpt.steps.remake.makers import (
     lacking,
     lost_results,
     makers_of_bound,
     sharing_results,
 )
-from nbckpt.steps.needed_variables import needed
-from nbckpt.steps.remade_values import (
+from nbckpt.steps.remake.needed_variables import needed
+from nbckpt.steps.remake.remade_values import (
     astray_results,
     companions_of,
     equal_copies,
@@ -55,7 +56,6 @@ from nbckpt.steps.remade_values import (
     holding_copies,
     put_aside,
 )
-from nbckpt.steps.step_state import StepState
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session

@@ -17,11 +17,11 @@ from nbckpt.model import Cell, Checkpoint, Key
 from nbckpt.runtime import clock
 from nbckpt.runtime.interrupts import whole
 from nbckpt.session.session import Session
-from nbckpt.steps.at_item import AtItem
-from nbckpt.steps.loop_state import LoopState
-from nbckpt.steps.step_before import StepBefore
-from nbckpt.steps.step_calls import StepCalls
-from nbckpt.steps.step_request import Request
+from nbckpt.steps.execution.at_item import AtItem
+from nbckpt.steps.execution.loop_state import LoopState
+from nbckpt.steps.execution.step_before import StepBefore
+from nbckpt.steps.execution.step_calls import StepCalls
+from nbckpt.steps.execution.step_request import Request
 
 if TYPE_CHECKING:
     from nbckpt.capture.background_work import AtWork

@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 
 from nbckpt.model import Checkpoint, size_of_all
 from nbckpt.runtime.interrupts import held
-from nbckpt.steps import cell_results, effects, makers
-from nbckpt.steps.cache_lookup import why_not_restorable, why_not_restored
-from nbckpt.steps.cherry_pick import stand_at
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps import cell_results
+from nbckpt.steps.execution.step_state import StepState
+from nbckpt.steps.remake import makers
+from nbckpt.steps.restore import effects
+from nbckpt.steps.restore.cache_lookup import why_not_restorable, why_not_restored
+from nbckpt.steps.restore.cherry_pick import stand_at
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
-    from nbckpt.steps.execution import Execution
-    from nbckpt.steps.shadow_run import ShadowRun
+    from nbckpt.steps.execution.execution import Execution
+    from nbckpt.steps.restore.shadow_run import ShadowRun
 
 
 def restore(step: Execution) -> bool:
@@ -94,7 +96,7 @@ def _shadow(step: Execution, checkpoint: Checkpoint) -> ShadowRun | None:
     """Result of running the step, if the setting `verify` asks for it and it can be told."""
     if step.session.workspace.audit.mode == "off":
         return None
-    from nbckpt.steps.shadow_run import shadow_of
+    from nbckpt.steps.restore.shadow_run import shadow_of
 
     return shadow_of(step.session, checkpoint, step.tree)
 
