@@ -180,7 +180,7 @@ STORED: dict[str, str] = {
     "Refusal": "nbckpt.model:Refusal",
     "Variable": "nbckpt.model:Variable",
     "Variables": "nbckpt.timeline.checkpoint_records:_Variables",
-    "MoveResult": "nbckpt.session.move_result:MoveResult",
+    "MoveResult": "nbckpt.session.moves.move_result:MoveResult",
     "Rerun": "nbckpt.steps.rerun.result:Rerun",
     "CellRun": "nbckpt.steps.rerun.result:CellRun",
     "Pruned": "nbckpt.storage.pruning:Pruned",

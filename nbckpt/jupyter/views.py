@@ -20,7 +20,7 @@ from nbckpt.jupyter.panel import WRITES, Panel, refusal
 from nbckpt.jupyter.throttle import Throttle
 from nbckpt.reports.timeline_rows import Listed, Listing
 from nbckpt.runtime import clock
-from nbckpt.session.costs import ledger_of
+from nbckpt.session.history.costs import ledger_of
 from nbckpt.steps.execution.step_state import StepState
 
 BRIEF_S = 0.2

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from nbckpt.session.branch_position import BranchPosition
     from nbckpt.session.history_follower import HistoryFollower
     from nbckpt.session.pending_writes import PendingWrites
-    from nbckpt.session.workspace import Workspace
+    from nbckpt.session.workspace.workspace import Workspace
     from nbckpt.storage.store import Store
     from nbckpt.timeline.timeline import Timeline
 

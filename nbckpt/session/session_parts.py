@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from nbckpt.session.checkpoint_writer import CheckpointWriter
     from nbckpt.session.pending_writes import PendingWrites
     from nbckpt.session.reducers import Reducer
-    from nbckpt.session.workspace import Workspace
+    from nbckpt.session.workspace.workspace import Workspace
     from nbckpt.storage.store import Store
     from nbckpt.timeline.timeline import Timeline
 

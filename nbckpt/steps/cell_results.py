@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nbckpt.digests import Json
     from nbckpt.fingerprint.code.bytecode import Names
     from nbckpt.session.session import Session
-    from nbckpt.session.unkept import Maker
+    from nbckpt.session.workspace.unkept import Maker
 
 MAX_BYTES = 1_000_000
 """Of a result that is kept by itself."""

@@ -18,7 +18,7 @@ from types import FrameType, TracebackType
 from nbckpt.errors import NbckptError, UsageError, line_of
 from nbckpt.fingerprint.names import Own
 from nbckpt.model import AUTOMATIC, Checkpoint
-from nbckpt.session import namespace_restore, unsaved
+from nbckpt.session.moves import namespace_restore, unsaved
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.steps.execution.step_state import StepState

@@ -20,7 +20,7 @@ from nbckpt.errors import (
     UsageError,
 )
 from nbckpt.model import Cell
-from nbckpt.session.branching import branch_off
+from nbckpt.session.moves.branching import branch_off
 from nbckpt.session.session import Session
 from nbckpt.steps.execution.step_request import Request
 from nbckpt.steps.step import Step

@@ -13,7 +13,7 @@ from nbckpt.jupyter.as_text import NEWEST, WIDTH
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import budgets, changes, lines, recording
-from nbckpt.session.costs import ledger_of, replays_in
+from nbckpt.session.history.costs import ledger_of, replays_in
 from nbckpt.steps.execution.step_state import StepState
 from nbckpt.text.commands import in_notebook
 from nbckpt.text.escape import lines_of, on_a_line

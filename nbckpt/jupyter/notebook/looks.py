@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.jupyter.notebook.runs import Run, last_of_cells, runs_of
 from nbckpt.model import Checkpoint
-from nbckpt.session.recorded_outputs import notebook_outputs
+from nbckpt.session.history.recorded_outputs import notebook_outputs
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session

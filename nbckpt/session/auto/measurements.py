@@ -13,7 +13,7 @@ from nbckpt.runtime import clock
 from nbckpt.session.auto import lifetimes
 
 if TYPE_CHECKING:
-    from nbckpt.session.workspace import Workspace
+    from nbckpt.session.workspace.workspace import Workspace
     from nbckpt.storage.store import Store
 
 WEIGHT = 0.3

@@ -9,7 +9,7 @@ from nbckpt.capture.untrusted import untrusted_in
 from nbckpt.digests import Digest
 from nbckpt.model import Checkpoint, Record, Refusal, Variable, is_trusted
 from nbckpt.session.branch_position import MAIN
-from nbckpt.session.costs import ledger_of, replays_in
+from nbckpt.session.history.costs import ledger_of, replays_in
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session

@@ -14,8 +14,8 @@ from nbckpt.fingerprint.keys import gradients
 from nbckpt.fingerprint.names import RESULT
 from nbckpt.llm import scope
 from nbckpt.model import Manifest
-from nbckpt.session.recorded_cells import Recorded, parsed
-from nbckpt.session.unkept import Maker
+from nbckpt.session.history.recorded_cells import Recorded, parsed
+from nbckpt.session.workspace.unkept import Maker
 from nbckpt.steps.execution.step_state import StepState
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from nbckpt.fingerprint import code
 from nbckpt.fingerprint.names import RESULT
 from nbckpt.fingerprint.values.lookups import reaches_all
 from nbckpt.model import Checkpoint
-from nbckpt.session.recorded_cells import Recorded, parsed, recorded
-from nbckpt.session.unkept import Maker, changes, refused_by
+from nbckpt.session.history.recorded_cells import Recorded, parsed, recorded
+from nbckpt.session.workspace.unkept import Maker, changes, refused_by
 from nbckpt.steps import cell_results
 from nbckpt.steps.execution.step_state import StepState
 

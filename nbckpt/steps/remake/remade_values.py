@@ -9,7 +9,7 @@ from nbckpt.fingerprint import random_state
 from nbckpt.fingerprint.keys import gradients
 from nbckpt.fingerprint.names import is_user_name
 from nbckpt.fingerprint.referents import held_by, names_reached
-from nbckpt.session.unkept import Maker
+from nbckpt.session.workspace.unkept import Maker
 from nbckpt.steps.remake.maker_runs import LentValues, NamespaceBefore
 
 if TYPE_CHECKING:

@@ -30,8 +30,8 @@ from nbckpt.fingerprint import random_state
 from nbckpt.fingerprint.values.destructors import let_go
 from nbckpt.model import Checkpoint
 from nbckpt.runtime.interrupts import held
-from nbckpt.session.recorded_cells import parsed, recorded
-from nbckpt.session.unkept import Maker, refused_by
+from nbckpt.session.history.recorded_cells import parsed, recorded
+from nbckpt.session.workspace.unkept import Maker, refused_by
 from nbckpt.steps.execution.step_state import StepState
 from nbckpt.steps.remake import outside_effects
 from nbckpt.steps.remake.maker_runs import (

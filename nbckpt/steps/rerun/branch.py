@@ -16,8 +16,8 @@ from nbckpt.digests import Json
 from nbckpt.errors import StoreError
 from nbckpt.model import Cell, Checkpoint, Manifest
 from nbckpt.runtime.interrupts import wait_for, whole
-from nbckpt.session import branching
-from nbckpt.session.recorded_cells import Recorded
+from nbckpt.session.history.recorded_cells import Recorded
+from nbckpt.session.moves import branching
 from nbckpt.session.session import Session
 from nbckpt.steps.rerun.plan import Plan, made_between
 from nbckpt.steps.rerun.reachability import is_unreached

@@ -9,7 +9,7 @@ from types import CodeType
 from nbckpt.errors import UsageError
 from nbckpt.model import Checkpoint
 from nbckpt.runtime.interrupts import allowed, held
-from nbckpt.session.recorded_cells import Recorded, without_marker
+from nbckpt.session.history.recorded_cells import Recorded, without_marker
 from nbckpt.session.session import Session
 from nbckpt.steps.execution.step_request import Request
 from nbckpt.steps.step import Step

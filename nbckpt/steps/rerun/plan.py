@@ -9,7 +9,7 @@ from nbckpt.capture.untrusted import require_trusted
 from nbckpt.errors import TRUST_IT, UntrustedError, UsageError
 from nbckpt.fingerprint import code
 from nbckpt.model import Checkpoint, Record, is_trusted
-from nbckpt.session.recorded_cells import Recorded, parsed, recorded
+from nbckpt.session.history.recorded_cells import Recorded, parsed, recorded
 from nbckpt.text.units import count_text
 from nbckpt.timeline.following import following
 

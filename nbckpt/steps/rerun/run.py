@@ -16,7 +16,7 @@ from nbckpt.config.auto_policy import OFF
 from nbckpt.fingerprint.random_state import NAMES
 from nbckpt.model import AUTOMATIC, Checkpoint
 from nbckpt.runtime.interrupts import breathe, held, whole
-from nbckpt.session.recorded_cells import Recorded
+from nbckpt.session.history.recorded_cells import Recorded
 from nbckpt.session.session import Session
 from nbckpt.steps.execution.execution import Execution
 from nbckpt.steps.execution.step_request import Request

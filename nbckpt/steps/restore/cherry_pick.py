@@ -17,7 +17,7 @@ from nbckpt.errors import StoreError
 from nbckpt.fingerprint.random_state import NAMES
 from nbckpt.model import AUTOMATIC, Cell, Checkpoint, Manifest
 from nbckpt.runtime.interrupts import whole
-from nbckpt.session import unsaved
+from nbckpt.session.moves import unsaved
 from nbckpt.session.session import Session
 
 LOOK_BYTES = 1_000_000

@@ -19,7 +19,8 @@ from nbckpt.codecs.widgets import take_places
 from nbckpt.fingerprint.random_state import NAMES
 from nbckpt.model import Checkpoint, Manifest
 from nbckpt.runtime.interrupts import breathe, whole
-from nbckpt.session import known_keys, namespace_restore
+from nbckpt.session import known_keys
+from nbckpt.session.moves import namespace_restore
 from nbckpt.steps.restore.changed_definitions import (
     definitions_made_again,
     newly_named,

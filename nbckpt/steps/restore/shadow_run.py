@@ -21,7 +21,7 @@ from nbckpt.fingerprint.names import Own
 from nbckpt.fingerprint.values import ValueDigester
 from nbckpt.model import Checkpoint
 from nbckpt.runtime import sandbox
-from nbckpt.session.stale_search import Stale
+from nbckpt.session.workspace.stale_search import Stale
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 
 from nbckpt.jupyter.notebook.looks import page_at
-from nbckpt.session.recorded_outputs import notebook_outputs
+from nbckpt.session.history.recorded_outputs import notebook_outputs
 from nbckpt.session.session import Session
 from tests.jupyter.notebook.cells import Notebook
 

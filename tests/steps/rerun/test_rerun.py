@@ -10,7 +10,7 @@ import pytest
 from nbckpt.capture.selection import Selection
 from nbckpt.errors import CheckpointNotFoundError, UsageError
 from nbckpt.model import Cell, Checkpoint
-from nbckpt.session.recorded_cells import recorded, without_marker
+from nbckpt.session.history.recorded_cells import recorded, without_marker
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.steps.rerun.plan import made_between, plan

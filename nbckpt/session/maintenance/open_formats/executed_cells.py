@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbckpt.model import Cell, Checkpoint
-from nbckpt.session.recorded_cells import Recorded, recorded
-from nbckpt.session.recorded_outputs import NotebookOutputs, Output, notebook_outputs
+from nbckpt.session.history.recorded_cells import Recorded, recorded
+from nbckpt.session.history.recorded_outputs import NotebookOutputs, Output, notebook_outputs
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session

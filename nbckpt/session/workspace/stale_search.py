@@ -12,7 +12,7 @@ from nbckpt.fingerprint.names import Own
 from nbckpt.runtime.context import called_with
 from nbckpt.runtime.dirty_pages.memory import READS_ALL, is_as_known
 from nbckpt.runtime.dirty_pages.tracker import give_up
-from nbckpt.session.audit_sampling import RESTLESS, Names, Sampler
+from nbckpt.session.workspace.audit_sampling import RESTLESS, Names, Sampler
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

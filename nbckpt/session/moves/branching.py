@@ -19,8 +19,13 @@ from nbckpt.config.validate import require_text
 from nbckpt.errors import BranchExistsError, BranchNotFoundError, StoreError, UsageError
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.runtime.interrupts import allowed, held, whole
-from nbckpt.session import namespace_restore, navigation, unsaved, update_values
-from nbckpt.session.move_result import MoveResult
+from nbckpt.session.moves import (
+    namespace_restore,
+    navigation,
+    unsaved,
+    update_values,
+)
+from nbckpt.session.moves.move_result import MoveResult
 from nbckpt.timeline import references
 
 if TYPE_CHECKING:

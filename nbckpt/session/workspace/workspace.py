@@ -21,12 +21,12 @@ from nbckpt.fingerprint.values import Examined, ValueDigester
 from nbckpt.model import Key
 from nbckpt.runtime import telemetry, time_limit
 from nbckpt.runtime.interrupts import allowed
-from nbckpt.session.audit import Audit
 from nbckpt.session.branch_position import BranchPosition
-from nbckpt.session.live_objects import LiveObjects
 from nbckpt.session.pending_writes import PendingWrites
-from nbckpt.session.torn_graphs import TornGraphs
-from nbckpt.session.unkept import Unkept
+from nbckpt.session.workspace.audit import Audit
+from nbckpt.session.workspace.live_objects import LiveObjects
+from nbckpt.session.workspace.torn_graphs import TornGraphs
+from nbckpt.session.workspace.unkept import Unkept
 from nbckpt.storage.store import Store
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Workspace(Own):
         if tree is None:
             self.has_only_restored = False
         elif self.has_only_restored and tree.body:
-            from nbckpt.session.setup_code import sets_up
+            from nbckpt.session.workspace.setup_code import sets_up
 
             self.has_only_restored = sets_up(tree)
 

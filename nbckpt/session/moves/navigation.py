@@ -10,10 +10,10 @@ from nbckpt.capture.untrusted import require_trusted
 from nbckpt.config.validate import require_text
 from nbckpt.errors import BranchNotFoundError, CheckpointNotFoundError
 from nbckpt.model import Checkpoint, size_of_all
-from nbckpt.session.integrity import Inspection, refusal_to_resume
-from nbckpt.session.move_result import MoveResult
-from nbckpt.session.namespace_restore import bring_back, restore_all, set_state
-from nbckpt.session.unsaved import keep_unsaved, prepare_move, would_lose
+from nbckpt.session.moves.integrity import Inspection, refusal_to_resume
+from nbckpt.session.moves.move_result import MoveResult
+from nbckpt.session.moves.namespace_restore import bring_back, restore_all, set_state
+from nbckpt.session.moves.unsaved import keep_unsaved, prepare_move, would_lose
 from nbckpt.timeline import references
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from nbckpt.errors import StaleCaptureError
 from nbckpt.reports import health
 from nbckpt.runtime.dirty_pages import memory, tracker
 from nbckpt.runtime.dirty_pages.tracker import Tracker, tracker_of_process
-from nbckpt.session.audit_sampling import BUDGET_S
 from nbckpt.session.checkpoint_view import Look
 from nbckpt.session.session import Session
+from nbckpt.session.workspace.audit_sampling import BUDGET_S
 from nbckpt.steps.current_session import session as current
 from tests.kernels import Kernel
 
@@ -279,7 +279,7 @@ def test_samples_look_at_every_kind_of_value_and_leave_the_users_numbers(
         return found
 
     monkeypatch.setattr(session.workspace.audit.search.sampler, "drawn", noted)
-    monkeypatch.setattr("nbckpt.session.audit_sampling.BUDGET_S", 1.0)
+    monkeypatch.setattr("nbckpt.session.workspace.audit_sampling.BUDGET_S", 1.0)
     cell(ALL_KINDS)
     state = random.getstate(), np.random.get_state(legacy=False)["state"]["pos"]
     for _ in range(400):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from nbckpt.config.sources import verify_log
 from nbckpt.errors import StaleCaptureError
 from nbckpt.fingerprint.names import Own
-from nbckpt.session.stale_search import Stale, StaleSearch
+from nbckpt.session.workspace.stale_search import Stale, StaleSearch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -17,7 +17,7 @@ from nbckpt.fingerprint.referents import held_by
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.model import Checkpoint, Refusal
 from nbckpt.runtime.interrupts import allowed
-from nbckpt.session.unkept import refused_by
+from nbckpt.session.workspace.unkept import refused_by
 from nbckpt.text.describe import type_name_of
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from nbckpt.capture import restore
 from nbckpt.errors import StoreError
 from nbckpt.fingerprint import random_state
 from nbckpt.model import Checkpoint, Manifest, Refusal, Variable
-from nbckpt.session.move_result import MoveResult
-from nbckpt.session.unkept import Unkept
+from nbckpt.session.moves.move_result import MoveResult
+from nbckpt.session.workspace.unkept import Unkept
 
 if TYPE_CHECKING:
     from nbckpt.session.session_parts import SessionParts
