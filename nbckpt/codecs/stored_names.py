@@ -40,7 +40,7 @@ STORED: dict[str, str] = {
     "type_alias": "nbckpt.codecs.named:make_alias",
     "type_variable": "nbckpt.codecs.named:make_variable",
     "set_type_variable": "nbckpt.codecs.named:set_members",
-    "recipe": "nbckpt.capture.recipes:follow",
+    "recipe": "nbckpt.capture.recipes.recipes:follow",
     # -- objects of any class
     "itself": "nbckpt.codecs.functions:itself",
     "new_bare": "nbckpt.codecs.bare_instances:new_bare",

@@ -230,7 +230,7 @@ def _is_code(item: object) -> bool:
 
 def _encoded(session: Session, value: object) -> list[bytes]:
     """The bytes of a result, if there are any, and not too many."""
-    from nbckpt.capture.groups import Encoder
+    from nbckpt.capture.groups.groups import Encoder
     from nbckpt.capture.limits import least_size
     from nbckpt.codecs.pickler import homes_of
 

@@ -31,7 +31,7 @@ from PIL import Image
 from scipy import sparse
 
 import nbckpt
-from nbckpt.capture.encode import encode_together
+from nbckpt.capture.groups.encode import encode_together
 from nbckpt.cli import main
 from nbckpt.codecs.pickler import Scope
 from nbckpt.errors import (

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from nbckpt.capture.capture import Capturer
-from nbckpt.capture.change_tracker import ChangeTracker
+from nbckpt.capture.change_tracking.change_tracker import ChangeTracker
 from nbckpt.capture.limits import Limits
 from nbckpt.capture.observation import Observer, early_facet, later_facets
 from nbckpt.capture.selection import Selection, missing

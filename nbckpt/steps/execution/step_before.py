@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nbckpt.capture.background_work import AtWork, at_work, tasks_met
-from nbckpt.capture.change_tracker import changeable_definitions
-from nbckpt.capture.identity import Places
+from nbckpt.capture.change_tracking.change_tracker import changeable_definitions
+from nbckpt.capture.change_tracking.identity import Places
 from nbckpt.digests import Digest
 from nbckpt.fingerprint import code, keys, random_state
 from nbckpt.fingerprint.keys import ABSENT

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from nbckpt.capture import restore
-from nbckpt.capture.identity import is_fixed
+from nbckpt.capture.change_tracking.identity import is_fixed
 from nbckpt.capture.observation.observer import UnrepeatableError
 from nbckpt.capture.observation.shown_widgets import made_by
 from nbckpt.capture.untrusted import require_trusted

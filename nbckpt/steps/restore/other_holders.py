@@ -8,7 +8,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING
 
 from nbckpt.capture import restore
-from nbckpt.capture.identity import is_fixed
+from nbckpt.capture.change_tracking.identity import is_fixed
 from nbckpt.capture.observation.finalizers import called_at_end
 from nbckpt.codecs.pickler import is_by_reference
 from nbckpt.fingerprint.keys import also_on

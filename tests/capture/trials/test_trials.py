@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nbckpt.capture.trial_lessons import MOST_TIMES
+from nbckpt.capture.groups.trial_lessons import MOST_TIMES
 from nbckpt.capture.trials.prints import print_of
 from nbckpt.model import Variable
 from nbckpt.runtime import sandbox

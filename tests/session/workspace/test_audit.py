@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nbckpt.capture.identity import Identity
+from nbckpt.capture.change_tracking.identity import Identity
 from nbckpt.config.settings import Settings
 from nbckpt.errors import StaleCaptureError
 from nbckpt.reports import health
@@ -99,14 +99,16 @@ def kept(session: Session, name: str) -> Any:
 
 def nothing_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Break the rule that says what cannot change."""
-    monkeypatch.setattr("nbckpt.capture.change_tracker.is_fixed", lambda _: True)
-    monkeypatch.setattr("nbckpt.capture.change_tracker.ChangeTracker.let_go", lambda *_: None)
+    monkeypatch.setattr("nbckpt.capture.change_tracking.change_tracker.is_fixed", lambda _: True)
+    monkeypatch.setattr(
+        "nbckpt.capture.change_tracking.change_tracker.ChangeTracker.let_go", lambda *_: None
+    )
 
 
 def names_are_never_bound_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Break the rule that says what object a name is bound to, as an address used again does."""
-    monkeypatch.setattr("nbckpt.capture.change_tracker.identity_of", Identity)
-    monkeypatch.setattr("nbckpt.capture.identity.Identity.is_of", lambda *_: True)
+    monkeypatch.setattr("nbckpt.capture.change_tracking.change_tracker.identity_of", Identity)
+    monkeypatch.setattr("nbckpt.capture.change_tracking.identity.Identity.is_of", lambda *_: True)
 
 
 def code_touches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -468,11 +470,11 @@ def test_a_kernel_writes_what_it_found_to_the_log(
     with Kernel(tmp_path) as kernel:
         kernel.run("%load_ext nbckpt")
         kernel.run("%nbckpt auto on")
-        kernel.run("import nbckpt.capture.change_tracker\nd = [1]")
+        kernel.run("import nbckpt.capture.change_tracking.change_tracker\nd = [1]")
         right = log.exists()
         kernel.run(
-            "nbckpt.capture.change_tracker.is_fixed = lambda _: True\n"
-            "nbckpt.capture.change_tracker.ChangeTracker.let_go = lambda *_: None"
+            "nbckpt.capture.change_tracking.change_tracker.is_fixed = lambda _: True\n"
+            "nbckpt.capture.change_tracking.change_tracker.ChangeTracker.let_go = lambda *_: None"
         )
         ran = kernel.run("d.append(2)")
     found = [json.loads(line) for line in log.read_text().splitlines()]

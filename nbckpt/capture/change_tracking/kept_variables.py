@@ -6,7 +6,7 @@ import re
 import zlib
 from collections.abc import Iterable
 
-from nbckpt.capture.identity import Identity
+from nbckpt.capture.change_tracking.identity import Identity
 from nbckpt.digests import digest_of
 from nbckpt.fingerprint import random_state
 from nbckpt.model import Variable

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from nbckpt.capture.identity import Identity, Place, is_fixed
+from nbckpt.capture.change_tracking.identity import Identity, Place, is_fixed
 
 
 def plain(x: Any):

@@ -12,7 +12,7 @@ from contextlib import suppress
 from types import FunctionType, ModuleType
 from typing import NamedTuple
 
-from nbckpt.capture.live_names import Addresses
+from nbckpt.capture.change_tracking.live_names import Addresses
 from nbckpt.fingerprint.values.homes import DICT_OF_CLASS
 from nbckpt.fingerprint.values.plain import ATOMS, levels_of
 

@@ -19,10 +19,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nbckpt.capture import recipe_generators, recipe_uses
-from nbckpt.capture.bindings import Bindings, serials
-from nbckpt.capture.recipe_state import is_in_memory, lost_state
-from nbckpt.capture.recipe_statements import builds, is_plain, sole_call
+from nbckpt.capture.recipes import recipe_generators, recipe_uses
+from nbckpt.capture.recipes.bindings import Bindings, serials
+from nbckpt.capture.recipes.recipe_state import is_in_memory, lost_state
+from nbckpt.capture.recipes.recipe_statements import builds, is_plain, sole_call
 from nbckpt.fingerprint.values import databases, widgets
 from nbckpt.fingerprint.values.opaque import is_shut_down
 

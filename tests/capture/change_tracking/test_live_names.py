@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbckpt.capture import live_names
-from nbckpt.capture.live_names import LiveNames, addresses_of, changed_words
+from nbckpt.capture.change_tracking import live_names
+from nbckpt.capture.change_tracking.live_names import LiveNames, addresses_of, changed_words
 from nbckpt.fingerprint.names import Own, is_odd_name, is_user_name
 
 

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from nbckpt.capture.bindings import Bindings
-from nbckpt.capture.encode import encode_at_any_depth
+from nbckpt.capture.groups.encode import encode_at_any_depth
+from nbckpt.capture.groups.shared_objects import connected, mutual_groups, pairs_of_encoded
+from nbckpt.capture.groups.trial_lessons import Ways
 from nbckpt.capture.limits import least_size, too_large
-from nbckpt.capture.recipes import Recipe, recipe_for
-from nbckpt.capture.shared_objects import connected, mutual_groups, pairs_of_encoded
-from nbckpt.capture.trial_lessons import Ways
+from nbckpt.capture.recipes.bindings import Bindings
+from nbckpt.capture.recipes.recipes import Recipe, recipe_for
 from nbckpt.codecs import refused, ssl_contexts
 from nbckpt.codecs.alive import RefusedError
 from nbckpt.codecs.encode import Encoded, EncodeError, encode

@@ -11,9 +11,14 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from types import FunctionType
 
-from nbckpt.capture.identity import Place, Places, identity_of, is_fixed
-from nbckpt.capture.kept_variables import HeldObjects, KeptVariables
-from nbckpt.capture.live_names import LiveNames
+from nbckpt.capture.change_tracking.identity import (
+    Place,
+    Places,
+    identity_of,
+    is_fixed,
+)
+from nbckpt.capture.change_tracking.kept_variables import HeldObjects, KeptVariables
+from nbckpt.capture.change_tracking.live_names import LiveNames
 from nbckpt.digests import Digest
 from nbckpt.fingerprint import random_state
 from nbckpt.fingerprint.names import text_of_name
