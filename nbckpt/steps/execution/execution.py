@@ -83,7 +83,7 @@ class Execution(Own):
     spent_s: float = 0.0
     _began: float = 0.0
     _windows: dict[str, object] = field(default_factory=dict)
-    _running: dict[int, Execution] = field(default_factory=dict)
+    _running: dict[int, Execution] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         self.before = StepBefore()
