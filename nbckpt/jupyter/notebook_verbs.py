@@ -9,7 +9,7 @@ from typing import Any
 
 from nbckpt.errors import UsageError
 from nbckpt.jupyter import autos, checkpoint_verb, notices  # noqa: F401  # the verb `checkpoint`
-from nbckpt.jupyter.as_text import WIDTH
+from nbckpt.jupyter.as_text import WIDTH, timeline_text
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
 from nbckpt.session.session import Session
@@ -56,10 +56,28 @@ class NotebookCall(Call):
 
 @declare("timeline", "show the history as a graph to move in", doors=NOTEBOOK_ONLY, is_magic=True)
 def _timeline(call: NotebookCall) -> Answer:
-    from nbckpt.jupyter.drawing import show
+    """Show the widget, or the same as text where no widget can be shown."""
+    try:
+        from nbckpt.jupyter.widget import show
 
-    show(call.cells)
+        show(call.cells)
+    except ImportError as problem:
+        _show_as_text(call.cells, f"the widget needs a package that is missing: {problem}")
+    except UsageError as problem:
+        _show_as_text(call.cells, str(problem))
     return Answer()
+
+
+def _show_as_text(cells: Cells, why: str) -> None:
+    from html import escape
+
+    cells.session.refresh()
+    text = timeline_text(cells.session)
+    data = {
+        "text/plain": f"{text['text/plain']}\n{why}",
+        "text/html": f"{text['text/html']}{escape(why)}",
+    }
+    cells.shell.display_pub.publish(data, {"nbckpt": {"timeline": "text"}})
 
 
 @declare(

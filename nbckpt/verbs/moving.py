@@ -1,4 +1,4 @@
-"""Moves in the history: rewind, fork, switch, update, rerun, resume.
+"""Moves in the history: rewind, fork, switch, rerun, resume.
 
 A terminal has no live namespace. Moves without values change there where branches point, and load
 nothing; a notebook is there when it next resumes.
@@ -6,7 +6,6 @@ nothing; a notebook is there when it next resumes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from nbckpt.steps import current_session
@@ -16,7 +15,6 @@ from nbckpt.verbs.arguments import (
     OF_NOTEBOOK,
     PANEL_ONLY,
     REF,
-    STEP,
     STORE,
     TERMINAL_ONLY,
     VALUE,
@@ -68,7 +66,7 @@ def _rewind(call: Call) -> Answer:
 def _rewind_detached(call: Call) -> Answer:
     from nbckpt.session import detached
 
-    return _pointed(detached.rewind(call.session, call.arguments.ref))
+    return pointed(detached.rewind(call.session, call.arguments.ref))
 
 
 def fork(ref: str | Look, branch: str | None = None, /, **values: object) -> MoveResult:
@@ -132,7 +130,7 @@ def _fork_detached(call: Call) -> Answer:
     from nbckpt.session import detached
 
     asked = call.arguments
-    return _pointed(detached.fork(call.session, asked.ref, asked.branch, asked.expressions))
+    return pointed(detached.fork(call.session, asked.ref, asked.branch, asked.expressions))
 
 
 def switch(branch: str) -> MoveResult:
@@ -165,7 +163,7 @@ def _switch(call: Call) -> Answer:
 def _switch_detached(call: Call) -> Answer:
     from nbckpt.session import detached
 
-    return _pointed(detached.switch(call.session, call.arguments.branch))
+    return pointed(detached.switch(call.session, call.arguments.branch))
 
 
 def rerun(
@@ -274,72 +272,6 @@ def _resume(call: Call) -> Answer:
     return moved(call.session, done, "resumed at")
 
 
-def update(ref: str | Look, values: Mapping[str, object], as_step: str | None = None) -> Look:
-    """The checkpoint after `ref` in which variables have values that were given by hand.
-
-    Each value goes through the reducer of its variable (`reducer`); what follows, and ``.next``,
-    is what follows the step that the values are attributed to. Where `ref` is the head of this
-    branch, the branch goes on; else it is a new branch. The session is there.
-
-    Parameters
-    ----------
-    as_step
-        By default the step of `ref`.
-
-    Raises
-    ------
-    CheckpointNotFoundError
-        If `ref` names no checkpoint.
-    UsageError
-        If there is no such step, or a reducer fails: nothing was changed.
-
-    Examples
-    --------
-    ``nbckpt.update("search", {"sources": ["a.pdf"]}, as_step="search")``
-    """
-    from nbckpt.session.checkpoint_view import Look, ref_of
-
-    session = current_session.session()
-    return Look(session, session.update(ref_of(ref), values, as_step))
-
-
-@declare(
-    "update",
-    "give variables values by hand, through their reducers, as if a step had made them",
-    checkpoint_argument(question="which checkpoint?"),
-    argument(
-        "expressions",
-        metavar="name=expression",
-        nargs="+",
-        names=VALUE,
-        question="give the values:",
-        help="a variable and its value",
-    ),
-    argument(
-        "--as", metavar="STEP", dest="as_step", names=STEP, help="the step that they stand for"
-    ),
-    *OF_NOTEBOOK,
-    function=update,
-    writes=True,
-    more=f"{VALUES}\nReducers are read from annotations: messages: Annotated[list, add].",
-)
-def _update(call: Call) -> Answer:
-    from nbckpt.reports.moves import updated_text
-
-    asked = call.arguments
-    made = call.session.update(asked.ref, {}, asked.as_step, expressions=asked.expressions)
-    branch = call.session.position.branch
-    return Answer(lambda: updated_text(made, tuple(asked.expressions), branch))
-
-
-@at(Door.TERMINAL, "update")
-def _update_detached(call: Call) -> Answer:
-    from nbckpt.session import detached
-
-    asked = call.arguments
-    return _pointed(detached.update(call.session, asked.ref, asked.expressions, asked.as_step))
-
-
 def moved(session: Session, done: MoveResult, did: str) -> Answer:
     """The answer of a move in a notebook; `did` as in `rewound to`."""
     from nbckpt.reports.moves import moved_lines
@@ -351,6 +283,6 @@ def moved(session: Session, done: MoveResult, did: str) -> Answer:
     )
 
 
-def _pointed(to: Pointed) -> Answer:
+def pointed(to: Pointed) -> Answer:
     """The answer of a move in a terminal."""
     return Answer(to.text, to.as_record)

@@ -1,4 +1,4 @@
-"""The calls of ``import nbckpt`` that no other door has: open, event, reducer, wait."""
+"""The calls of ``import nbckpt`` that no other door has: open, event, wait."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbckpt.config.validate import require_text
-from nbckpt.errors import UsageError
 from nbckpt.steps import current_session
 
 if TYPE_CHECKING:
     from nbckpt.session.checkpoint_view import Look
-    from nbckpt.session.reducers import Reducer
     from nbckpt.session.session import Session
 
 
@@ -78,40 +75,3 @@ def wait(timeout_s: float | None = None) -> None:
         If some of it could not be written.
     """
     current_session.session().wait(timeout_s)
-
-
-def reducer(name: str, function: Reducer | None) -> None:
-    """Have `update` join a value to the one that is there: ``function(old, new)``.
-
-    Without one, the reducer of an annotation counts, ``messages: Annotated[list, add]``; else the
-    new value replaces the old one.
-
-    Parameters
-    ----------
-    name
-        Of the variable.
-    function
-        None takes the reducer away.
-
-    Raises
-    ------
-    UsageError
-        If `name` is no text, or `function` cannot be called.
-
-    Examples
-    --------
-    ``nbckpt.reducer("messages", operator.add)``
-    """
-    session = current_session.session()
-    require_text(name, "the name of a variable")
-    if function is None:
-        session.reducers.pop(name, None)
-        return
-    _require_function(name, function)
-    session.reducers[name] = function
-
-
-def _require_function(name: str, function: object) -> None:
-    if not callable(function):
-        message = f"the reducer of {name!r} is {function!r}: give a function of old and new"
-        raise UsageError(message)

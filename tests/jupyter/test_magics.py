@@ -261,7 +261,10 @@ def test_the_timeline_is_text_where_a_package_is_missing(
         ("%nbckpt update load", "give the values"),
         ("%nbckpt update", "which checkpoint?"),
         ("%nbckpt update load k=5 --as nothing", "no step 'nothing'"),
-        ("%nbckpt prune --kep 3", "unrecognized arguments: --kep 3"),
+        (
+            "%nbckpt prune --kep 3",
+            "'--kep' is no option here: write `%nbckpt prune [--keep-last N] ",
+        ),
         ("%nbckpt prune --max-size much", "'much' is no size"),
         ("%nbckpt prune --keep-last 0", "'0' is no number of checkpoints"),
         ("%nbckpt prune --drop main", "this session is on branch 'main'"),
