@@ -8,13 +8,7 @@ from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.interactiveshell import InteractiveShell
-from IPython.core.magic import (
-    Magics,
-    line_cell_magic,
-    line_magic,
-    magics_class,
-    no_var_expand,
-)
+from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class, no_var_expand
 
 from nbckpt.errors import NbckptError, UsageError
 from nbckpt.jupyter import notices

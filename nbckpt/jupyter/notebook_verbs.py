@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from nbckpt.errors import UsageError
@@ -133,7 +132,7 @@ def _status(call: NotebookCall) -> Answer:
     session.refresh()
     answer = stood(call, session.position.id, settings=session.settings, is_own=True)
     assert answer.text is not None
-    return replace(answer, text=_with_notebook(answer.text, call))
+    return answer._replace(text=_with_notebook(answer.text, call))
 
 
 def _with_notebook(text: Callable[[], str], call: NotebookCall) -> Callable[[], str]:

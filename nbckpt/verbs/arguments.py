@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from nbckpt.config.amounts import count_of, seconds_of
 from nbckpt.errors import UsageError
@@ -37,8 +36,7 @@ MISSING = "something is missing:"
 """The beginning of the message if an argument is missing that has no question of its own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(NamedTuple):
     """An argument of a verb.
 
     Attributes

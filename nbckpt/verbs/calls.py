@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from argparse import Namespace
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,8 +18,7 @@ DONE, NOTEBOOK_FAILED, MISUSED, DAMAGED, UNANSWERED = 0, 1, 2, 3, 4
 """Exit statuses of the command line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """A verb's answer; each door shows its part of it.
 
     Attributes
@@ -47,7 +46,7 @@ class Answer:
     status: int = DONE
     problem: str = ""
     checkpoint: str | None = None
-    members: Mapping[str, Any] = field(default_factory=dict)
+    members: Mapping[str, Any] = MappingProxyType({})
     shown: object = None
     verbatim: str = ""
 

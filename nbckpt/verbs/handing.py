@@ -138,11 +138,7 @@ def export(ref: str | Look, out: str | Path, *, portable: Literal[True]) -> Expo
 
 
 def export(
-    ref: str | Look,
-    out: str | Path,
-    *,
-    portable: bool = False,
-    encryption: str | None = None,
+    ref: str | Look, out: str | Path, *, portable: bool = False, encryption: str | None = None
 ) -> Exported | ExportedFiles:
     """Export the checkpoint `ref` to `out`, to hand it on: a store, or files in open formats.
 

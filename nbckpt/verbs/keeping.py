@@ -270,11 +270,7 @@ def _several(names: object) -> tuple[Any, ...]:
     "the settings of a store; and set one",
     argument("name", metavar="NAME", nargs="?", names=SETTING),
     argument(
-        "value",
-        metavar="VALUE",
-        nargs="*",
-        help="`default` forgets what was set",
-        is_rest=True,
+        "value", metavar="VALUE", nargs="*", help="`default` forgets what was set", is_rest=True
     ),
     *OF_STORE,
 )

@@ -1,8 +1,7 @@
-"""Looks at the history: log, show, diff, status, sql."""
+"""Looks at the history: log, show, status, diff, sql."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.errors import BranchNotFoundError, UsageError
@@ -106,7 +105,7 @@ def _log_in_terminal(call: Call) -> Answer:
         waiting = Questions(session.store.records(APPROVAL)).waiting
         return "\n".join([answer.text(), *(waits_text(q, session.store.path) for q in waiting)])
 
-    return replace(answer, text=text)
+    return answer._replace(text=text)
 
 
 def _listed(call: Call, here: str | None) -> Answer:
@@ -200,6 +199,40 @@ def _shown(call: Call, checkpoint: Checkpoint, **how: Any) -> str:
     return show_text(session.timeline, checkpoint, replays=replays, ledger=ledger, **how)
 
 
+@declare(
+    "status",
+    "how the store is: sizes, sessions, failures, room",
+    STORE,
+    flag("--json", help="for programs", doors=TYPED),
+    more="""\
+For monitors: --json writes one object, whose members `nbckpt/RUNBOOK.md` explains. The exit status
+is 3 if something was met that cannot be read; `nbckpt check` reads every byte.
+
+  nbckpt status --json --store /data/.nbckpt""",
+)
+def _status(call: Call) -> Answer:
+    from nbckpt.config.sources import settings_of
+
+    session = call.session
+    head = session.timeline.branches.get(session.position.branch)
+    return stood(call, head, settings=settings_of(session.store))
+
+
+def stood(call: Call, here: str | None, **how: Any) -> Answer:
+    """The answer of a status; `here` is the checkpoint where the session is."""
+    from nbckpt.reports import health
+    from nbckpt.reports.standing import status_text
+
+    session = call.session
+    found = health.health_of(session, **how)
+
+    def text() -> str:
+        where = status_text(session.store, session.timeline, session.position.branch, here)
+        return f"{where}\n{health.text_of(found)}"
+
+    return Answer(text, lambda: found, status=DONE if found["ok"] else DAMAGED)
+
+
 def diff(a: str | Look, b: str | Look | None = None) -> Difference:
     """The differences between two checkpoints: variables, code, outputs, time and money.
 
@@ -244,40 +277,6 @@ def _compared(call: Call, b: str | None) -> Answer:
 
     found = compare(call.session, call.arguments.a, b)
     return Answer(lambda: found.text(width=call.width), found.as_record, shown=found)
-
-
-@declare(
-    "status",
-    "how the store is: sizes, sessions, failures, room",
-    STORE,
-    flag("--json", help="for programs", doors=TYPED),
-    more="""\
-For monitors: --json writes one object, whose members `nbckpt/RUNBOOK.md` explains. The exit status
-is 3 if something was met that cannot be read; `nbckpt check` reads every byte.
-
-  nbckpt status --json --store /data/.nbckpt""",
-)
-def _status(call: Call) -> Answer:
-    from nbckpt.config.sources import settings_of
-
-    session = call.session
-    head = session.timeline.branches.get(session.position.branch)
-    return stood(call, head, settings=settings_of(session.store))
-
-
-def stood(call: Call, here: str | None, **how: Any) -> Answer:
-    """The answer of a status; `here` is the checkpoint where the session is."""
-    from nbckpt.reports import health
-    from nbckpt.reports.standing import status_text
-
-    session = call.session
-    found = health.health_of(session, **how)
-
-    def text() -> str:
-        where = status_text(session.store, session.timeline, session.position.branch, here)
-        return f"{where}\n{health.text_of(found)}"
-
-    return Answer(text, lambda: found, status=DONE if found["ok"] else DAMAGED)
 
 
 def sql(query: str) -> duckdb.DuckDBPyRelation:

@@ -8,7 +8,7 @@ import shlex
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from nbckpt.config import assignments
 from nbckpt.errors import UsageError
@@ -22,6 +22,31 @@ def add_arguments(parser: argparse.ArgumentParser, verb: Verb, door: Door) -> No
         parser.add_argument(*argument.flags, **argument.how)
 
 
+class _Shape(NamedTuple):
+    """Facts about the arguments that a door takes, found once: each `%%checkpoint` line asks."""
+
+    defaults: Mapping[str, Any]
+    rests: tuple[str, ...]
+    values: str
+    optional: str
+    n_words: int
+    options: tuple[str, ...]
+
+
+@lru_cache(maxsize=256)
+def _shape(verb: Verb, door: Door) -> _Shape:
+    own = verb.arguments_of(door)
+    words = [a for a in own if not a.is_option]
+    return _Shape(
+        defaults={a.dest: a.default for a in verb.arguments},
+        rests=tuple(a.dest for a in own if a.is_rest),
+        values=next((a.dest for a in own if a.names == VALUE), ""),
+        optional=next((a.dest for a in words if a.how.get("nargs") == "?"), ""),
+        n_words=sum(not a.is_rest for a in words),
+        options=tuple(a.flags[-1] for a in own if a.is_option),
+    )
+
+
 def completed(verb: Verb, parsed: Namespace, door: Door) -> Namespace:
     """The arguments of a call, from those that argparse found; those of other doors by default.
 
@@ -30,28 +55,27 @@ def completed(verb: Verb, parsed: Namespace, door: Door) -> Namespace:
     UsageError
         If a word is one too many, or gives no variable a value.
     """
-    found = Namespace(**{a.dest: a.default for a in verb.arguments})
+    shape = _shape(verb, door)
+    found = Namespace(**shape.defaults)
     vars(found).update(vars(parsed))
-    for argument in verb.arguments_of(door):
-        value = getattr(found, argument.dest)
-        if argument.is_rest and isinstance(value, list):
-            setattr(found, argument.dest, " ".join(value))
-        if argument.names == VALUE:
-            _give_values(verb, found, argument, door)
+    for name in shape.rests:
+        text = getattr(found, name)
+        setattr(found, name, " ".join(text) if isinstance(text, list) else text)
+    if shape.values:
+        _give_values(verb, found, shape, door)
     return found
 
 
-def _give_values(verb: Verb, found: Namespace, values: Argument, door: Door) -> None:
+def _give_values(verb: Verb, found: Namespace, shape: _Shape, door: Door) -> None:
     """Part the words of ``[BRANCH] [name=expression …]``, which argparse cannot tell apart."""
-    typed = list(getattr(found, values.dest) or ())
-    optional = (a for a in verb.arguments if a.how.get("nargs") == "?" and not a.is_option)
-    if (before := next(optional, None)) is not None:
-        first = getattr(found, before.dest)
+    typed = list(getattr(found, shape.values) or ())
+    if shape.optional:
+        first = getattr(found, shape.optional)
         words, typed = assignments.sorted_words([*([] if first is None else [first]), *typed])
-        setattr(found, before.dest, words[0] if words else None)
+        setattr(found, shape.optional, words[0] if words else None)
         if len(words) > 1:
             assignments.refuse_word(words[1], verb.usage_at(door))
-    setattr(found, values.dest, assignments.assigned(typed))
+    setattr(found, shape.values, assignments.assigned(typed))
 
 
 # -- the line of a magic --------------------------------------------------------------------------
@@ -84,38 +108,38 @@ def parsed_line(verb: Verb, line: str, expand: Callable[[str], str] = str) -> Na
 
 
 def has_values(verb: Verb) -> bool:
-    """True if ``name=expression`` can stand in a call of `verb`."""
-    return any(argument.names == VALUE for argument in verb.arguments)
+    """True if ``name=expression`` can stand in a line of `verb`."""
+    return bool(_shape(verb, Door.NOTEBOOK).values)
 
 
 def _words(verb: Verb, line: str, expand: Callable[[str], str]) -> list[str]:
     """The words of a line as argparse takes them."""
-    own, usage = verb.arguments_of(Door.NOTEBOOK), verb.usage_at(Door.NOTEBOOK)
-    if has_values(verb):
+    shape = _shape(verb, Door.NOTEBOOK)
+    if shape.values:
         options: list[str] = []
-        for flag in (a.flags[-1] for a in own if a.is_option):
+        for flag in shape.options:
             if found := re.search(_OPTION.format(flag), f" {line}"):
                 options += [flag, found["value"]]
                 line = f" {line}".replace(found[0], "", 1)
-        typed = assignments.parsed(line, usage)
+        typed = assignments.parsed(line, verb.usage_at(Door.NOTEBOOK))
         values = [f"{name}={expression}" for name, expression in typed.expressions.items()]
         return [*map(expand, typed.words), *values, *options]
-    if not any(argument.is_rest for argument in own):
-        return _split(line, usage)
-    n_before = sum(not a.is_option and not a.is_rest for a in own)
-    words = line.split(maxsplit=n_before)
-    rest = _unquoted(" ".join(words[n_before:]))
-    return [*words[:n_before], *(["--", rest] if rest else [])]
+    if not shape.rests:
+        return _split(verb, line)
+    words = line.split(maxsplit=shape.n_words)
+    rest = _unquoted(" ".join(words[shape.n_words :]))
+    return [*words[: shape.n_words], *(["--", rest] if rest else [])]
 
 
 _OPTION = r"\s{}(?:\s+|=)(?P<quote>['\"]?)(?P<value>[\w.+-]+)(?P=quote)(?=\s|$)"
 """An option and its value, among expressions."""
 
 
-def _split(line: str, usage: str) -> list[str]:
+def _split(verb: Verb, line: str) -> list[str]:
     try:
         return shlex.split(line)
     except ValueError as error:
+        usage = verb.usage_at(Door.NOTEBOOK)
         message = f"{line!r} cannot be read: {error}; write `{usage}`"
         raise UsageError(message) from error
 
@@ -198,7 +222,7 @@ def _requested(verb: Verb, argument: Argument, request: Mapping[str, Any]) -> An
     if argument.is_rest:
         return str(value or "")
     if not argument.is_required:
-        return value or argument.default
+        return argument.default if value in (None, "") else value
     if argument.how.get("nargs") == "+":
         return [required_text(request, name)]
     return required_text(request, name)

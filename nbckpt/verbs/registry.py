@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from nbckpt.text import commands
 from nbckpt.verbs.arguments import TYPED, Door
@@ -17,8 +18,7 @@ Does: TypeAlias = "Callable[[Any], Answer]"
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(NamedTuple):
     """A request that the side panel may make of a verb.
 
     Attributes
@@ -34,13 +34,13 @@ class Operation:
 
     name: str = ""
     writes: bool = False
-    fixed: Mapping[str, object] = field(default_factory=dict)
+    fixed: Mapping[str, object] = MappingProxyType({})
 
 
 READS, WRITES = Operation(), Operation(writes=True)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Verb:
     """A verb.
 
@@ -132,7 +132,7 @@ def declare(
     doors
         Where it is typed. `function` and `panel` add their doors.
     """
-    operations = panel if isinstance(panel, tuple) else (panel,)
+    operations = (panel,) if isinstance(panel, Operation) else panel
     doors |= {Door.PYTHON} if function else set()
     doors |= {Door.PANEL} if operations else set()
 
