@@ -1,8 +1,4 @@
-"""Moves in the history: rewind, fork, switch, rerun, resume.
-
-A terminal has no live namespace. Moves without values change there where branches point, and load
-nothing; a notebook is there when it next resumes.
-"""
+"""Moves in the history: rewind, fork, switch, rerun, resume."""
 
 from __future__ import annotations
 
@@ -284,5 +280,5 @@ def moved(session: Session, done: MoveResult, did: str) -> Answer:
 
 
 def pointed(to: Pointed) -> Answer:
-    """The answer of a move in a terminal."""
+    """The answer of a move in a terminal, which changes where a branch points and loads nothing."""
     return Answer(to.text, to.as_record)

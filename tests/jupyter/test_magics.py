@@ -251,6 +251,7 @@ def test_the_timeline_is_text_where_a_package_is_missing(
         ("%nbckpt every 5", "write `%nbckpt auto every`"),
         ("%nbckpt sql", "what query? write `%nbckpt sql"),
         ("%nbckpt log mian", "no branch 'mian'"),
+        ("%nbckpt log main --all", "'main' and --all: name a branch, or take every branch"),
         ("%nbckpt log -n none", "'none' is no number of checkpoints"),
         ("%nbckpt show", "write `%nbckpt show REF`"),
         ("%nbckpt diff", "write `%nbckpt diff REF [REF]`"),

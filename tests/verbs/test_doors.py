@@ -25,7 +25,6 @@ from nbckpt.verbs.registry import VERBS, WRITES, Operation, declare, operations,
 
 RENAMED = {
     "answer": {"which": "id"},
-    "budget": {},
     "fork": {"values": "expressions"},
     "update": {"values": "expressions"},
 }
