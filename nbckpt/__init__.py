@@ -12,7 +12,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from nbckpt.api import (
+    from nbckpt.errors import BudgetError, RefusedError, ReplayError, UnansweredError
+    from nbckpt.llm.scope import recording
+    from nbckpt.session.session import Session
+    from nbckpt.steps.approvals import Approval, approve, approve_async
+    from nbckpt.steps.block import checkpoint
+    from nbckpt.steps.calls import resolve, step
+    from nbckpt.steps.items import map, track  # noqa: A004
+    from nbckpt.steps.retry_block import recover
+    from nbckpt.verbs import (
+        answer,
+        approvals,
+        budget,
         diff,
         event,
         export,
@@ -33,21 +44,6 @@ if TYPE_CHECKING:
         update,
         wait,
     )
-    from nbckpt.errors import BudgetError, RefusedError, ReplayError, UnansweredError
-    from nbckpt.llm.budget import budget
-    from nbckpt.llm.scope import recording
-    from nbckpt.session.session import Session
-    from nbckpt.steps.approvals import (
-        Approval,
-        answer,
-        approvals,
-        approve,
-        approve_async,
-    )
-    from nbckpt.steps.block import checkpoint
-    from nbckpt.steps.calls import resolve, step
-    from nbckpt.steps.items import map, track  # noqa: A004
-    from nbckpt.steps.retry_block import recover
 
 __all__ = [
     "Approval",
@@ -99,11 +95,8 @@ _HOMES = {
     "RefusedError": "nbckpt.errors",
     "ReplayError": "nbckpt.errors",
     "UnansweredError": "nbckpt.errors",
-    "answer": "nbckpt.steps.approvals",
-    "approvals": "nbckpt.steps.approvals",
     "approve": "nbckpt.steps.approvals",
     "approve_async": "nbckpt.steps.approvals",
-    "budget": "nbckpt.llm.budget",
     "recording": "nbckpt.llm.scope",
     "recover": "nbckpt.steps.retry_block",
     "resolve": "nbckpt.steps.calls",
@@ -119,7 +112,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(message)
     from importlib import import_module
 
-    found = getattr(import_module(_HOMES.get(name, "nbckpt.api")), name)
+    found = getattr(import_module(_HOMES.get(name, "nbckpt.verbs")), name)
     if name == "stored":  # each stream asks for it
         globals()[name] = found
     return found

@@ -1,4 +1,4 @@
-"""The command line: each verb parses, calls one method, and shows the answer.
+"""The command line, made from the declarations of `nbckpt.verbs`.
 
 Answers go to stdout, what happens meanwhile to stderr; of a pipe or a file everything is written,
 of a terminal lines are cut to fit.
@@ -10,10 +10,12 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from nbckpt import __version__
-from nbckpt.cli import asking, encrypting, handing, keeping, looking, moving, running
-from nbckpt.cli.showing import DAMAGED, INTERRUPTED, MISUSED, NOTEBOOK_FAILED, PIPE_CLOSED, refused
+from nbckpt.cli import notebook_runs, trusting  # noqa: F401  # they declare verbs
+from nbckpt.cli.showing import INTERRUPTED, PIPE_CLOSED, refused, say
+from nbckpt.cli.terminal import TerminalCall
 from nbckpt.errors import (
     BlobNotFoundError,
     FormatError,
@@ -23,6 +25,14 @@ from nbckpt.errors import (
     SealedError,
     UntrustedError,
 )
+from nbckpt.verbs.arguments import Door
+from nbckpt.verbs.calls import DAMAGED, MISUSED, NOTEBOOK_FAILED
+from nbckpt.verbs.parsing import add_arguments, completed
+from nbckpt.verbs.registry import verbs_at
+
+if TYPE_CHECKING:
+    from nbckpt.verbs.calls import Answer
+    from nbckpt.verbs.registry import Verb
 
 _EXIT_STATUS = """\
 exit status: 0 done, 1 the notebook's own error, 2 what was typed cannot be done,
@@ -33,8 +43,8 @@ exit status: 0 done, 1 the notebook's own error, 2 what was typed cannot be done
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit status of `nbckpt` with these arguments, by default those of the process."""
     try:
-        arguments = _parser().parse_args(argv)
-        status: int = arguments.verb(arguments)
+        parsed = _parser().parse_args(argv)
+        status = _do(parsed.verb, parsed)
         sys.stdout.flush()
     except SystemExit as end:  # argparse has said why
         return end.code if isinstance(end.code, int) else MISUSED
@@ -51,6 +61,28 @@ def main(argv: Sequence[str] | None = None) -> int:
         hint = "a defect in nbckpt; `python -X dev -m nbckpt …` shows where"
         return refused(f"{type(error).__name__}: {error} ({hint})", NOTEBOOK_FAILED)
     return status
+
+
+def _do(verb: Verb, parsed: argparse.Namespace) -> int:
+    """Exit status of a verb, after its answer was shown, and what it wrote is durable."""
+    call = TerminalCall(completed(verb, parsed, Door.TERMINAL))
+    try:
+        answer = verb.does_at(Door.TERMINAL)(call)
+        _show(answer, as_json=getattr(call.arguments, "json", False))
+        if verb.writes:
+            call.wait()
+    finally:
+        call.close()
+    return refused(answer.problem, answer.status) if answer.problem else answer.status
+
+
+def _show(answer: Answer, *, as_json: bool) -> None:
+    if as_json and answer.record is not None:
+        from nbckpt.reports.json_output import json_text
+
+        print(json_text(answer.record()))
+    elif answer.text is not None:
+        say(answer.text() + answer.verbatim)
 
 
 def _status_of(error: NbckptError) -> int:
@@ -71,6 +103,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"nbckpt {__version__}")
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for room in (running, looking, moving, keeping, encrypting, handing, asking):
-        room.add(verbs)
+    for verb in verbs_at(Door.TERMINAL):
+        own = verbs.add_parser(
+            verb.name,
+            help=verb.help,
+            description=f"{verb.help[0].upper()}{verb.help[1:]}.",
+            epilog=verb.more,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        own.set_defaults(verb=verb)
+        add_arguments(own, verb, Door.TERMINAL)
     return parser

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from IPython.core.completer import (
@@ -15,22 +15,32 @@ from IPython.core.completer import (
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.errors import NbckptError
+from nbckpt.jupyter.magics import words
 from nbckpt.session.session import Session
 from nbckpt.steps.execution.step_state import StepState
 from nbckpt.text.escape import on_a_line
-from nbckpt.timeline.approvals import APPROVAL, VERDICTS, Questions
+from nbckpt.timeline.approvals import APPROVAL, Questions
+from nbckpt.verbs.arguments import (
+    BRANCH,
+    CELL,
+    CHECKPOINT,
+    LATEST,
+    QUESTION,
+    SETTING,
+    STEP,
+    TAG,
+    VALUE,
+    VARIABLE,
+    Argument,
+    Door,
+)
+from nbckpt.verbs.registry import VERBS, Verb
 
 MOST = 300
 """Checkpoints whose names are offered, the newest ones."""
 SHORTEST_ID = 2
 
 _LINE = re.compile(r"\s*%{1,2}(?P<magic>\w+)\s+(?P<rest>.*)", re.DOTALL)
-_CHECKPOINT_OPTIONS = ("--vars", "--exclude", "--deps", "--tag", "--note", "--rerun", "--sync")
-_PRUNE_OPTIONS = (
-    "--keep-last", "--keep-days", "--keep-tagged", "--no-keep-tagged", "--max-size", "--drop",
-    "--dry-run",
-)  # fmt: skip
-_AUTO = ("on", "off", "skip", "cost", "every", "event", "--sync", "--rerun")
 
 
 class Typed(NamedTuple):
@@ -47,58 +57,23 @@ class Typed(NamedTuple):
     before: tuple[str, ...]
     fragment: str
 
-    @property
-    def last(self) -> str:
-        """The word before; empty if there is none."""
-        return self.before[-1] if self.before else ""
-
-    def without_first(self) -> Typed:
-        """The same, behind the first word."""
-        return Typed(self.before[1:], self.fragment)
-
 
 class Completion:
-    """Completions after the magics of one shell.
+    """Completions after the magics of one shell, from the declarations of the verbs."""
 
-    Parameters
-    ----------
-    commands
-        The words of `%nbckpt`.
-    """
-
-    def __init__(self, shell: InteractiveShell, session: Session, commands: Sequence[str]) -> None:
+    def __init__(self, shell: InteractiveShell, session: Session) -> None:
         self._shell = shell
         self._session = session
-        self._magics: dict[str, Callable[[Typed], Iterable[str]]] = {
-            "rewind": lambda typed: self._first(typed, self._refs()),
-            "fork": self._fork,
-            "switch": lambda typed: self._first(typed, self._branches()),
-            "resume": lambda typed: self._first(typed, self._branches(), "--fallback"),
-            "rerun": lambda typed: self._first(typed, self._refs(), "--fresh", "--all"),
-            "checkpoint": self._checkpoint,
-            "nbckpt": self._nbckpt,
-        }
-        refs = self._refs
-        self._commands: dict[str, Callable[[Typed], Iterable[str]]] = {
-            **{word: lambda _: () for word in commands},
-            "log": lambda typed: self._first(typed, self._branches(), "--all", "-n"),
-            "show": lambda typed: self._first(typed, refs()),
-            "diff": lambda typed: refs() if len(typed.before) < 2 else (),
-            "why": lambda typed: self._first(typed, session.state(StepState).latest),
-            "note": lambda typed: self._first(typed, refs()),
-            "tag": lambda typed: [*self._tags(), "--delete"] if typed.before else refs(),
-            "update": self._update,
-            "auto": lambda _: _AUTO,
-            "record": lambda _: ("on", "off"),
-            "budget": lambda _: ("off",),
-            "cost": lambda _: ("--recompute",),
-            "config": lambda typed: self._first(typed, _settings()),
-            "check": lambda _: ("--memory",),
-            "approvals": lambda _: ("--waiting",),
-            "trust": lambda _: ("--show",),
-            "export": lambda typed: self._first(typed, refs(), "--portable"),
-            "answer": self._answer,
-            "prune": lambda t: self._branches() if t.last == "--drop" else _PRUNE_OPTIONS,
+        self._named: dict[str, Callable[[], Iterable[str]]] = {
+            CHECKPOINT: self._refs,
+            BRANCH: self._branches,
+            TAG: self._tags,
+            STEP: lambda: session.timeline.names("done"),
+            CELL: self._names,
+            VARIABLE: lambda: sorted(session.workspace.tracker.user_names()),
+            SETTING: _settings,
+            QUESTION: lambda: [q.id for q in Questions(session.store.records(APPROVAL)).waiting],
+            LATEST: lambda: session.state(StepState).latest,
         }
 
     def attach(self) -> None:
@@ -126,15 +101,21 @@ class Completion:
     def completions(self, text: str) -> tuple[str, list[str]]:
         """Fragment at the end of a line's beginning, and the texts that may complete it."""
         found = _LINE.fullmatch(text)
-        if found is None or found["magic"] not in self._magics:
+        if found is None:
             return "", []
         *before, fragment = re.split(r"\s+", found["rest"])
         typed = Typed(tuple(word for word in before if word), fragment)
+        if found["magic"] == "nbckpt" and not typed.before:
+            return fragment, [word for word in words() if word.startswith(fragment)]
+        verb, typed = _verb_of(found["magic"], typed)
+        if verb is None:
+            return "", []
+        slots = _slots(verb, typed)
         try:
-            offered = self._magics[found["magic"]](typed)
+            offered = [text for slot in slots for text in self._offered(slot, typed)]
         except NbckptError:  # a checkpoint that is not there: the magic will say so
             return fragment, []
-        listed = found["magic"] == "checkpoint" and typed.last in ("--vars", "--exclude")
+        listed = any(slot.names == VARIABLE for slot in slots)
         start = fragment.rpartition(",")[2] if listed else fragment
         is_option = start.startswith("-")
         fitting = [
@@ -144,55 +125,18 @@ class Completion:
             and (is_option or start or not text.startswith("--"))
             and on_a_line(text) == text  # what is typed here is run: no name begins a line
         ]
-        return start, [
-            *fitting,
-            *(self._ids(start) if self._takes_ref(found["magic"], typed) else ()),
-        ]
+        takes_ref = any(slot.names == CHECKPOINT for slot in slots)
+        return start, [*fitting, *(self._ids(start) if takes_ref else ())]
 
-    # -- what can stand where -------------------------------------------------------------------
-
-    def _first(self, typed: Typed, words: Iterable[str], *options: str) -> list[str]:
-        """One word, and options before or behind it."""
-        taken = any(not word.startswith("--") for word in typed.before)
-        return [*(() if taken else words), *options]
-
-    def _fork(self, typed: Typed) -> Iterable[str]:
-        if not typed.before:
-            return self._refs()
-        return () if "=" in typed.fragment else self._assignable(typed.before[0])
-
-    def _update(self, typed: Typed) -> Iterable[str]:
-        if not typed.before:
-            return self._refs()
-        if typed.last == "--as":
-            return self._session.timeline.names("done")
-        return () if "=" in typed.fragment else [*self._assignable(typed.before[0]), "--as"]
-
-    def _answer(self, typed: Typed) -> Iterable[str]:
-        if not typed.before:
-            return [q.id for q in Questions(self._session.store.records(APPROVAL)).waiting]
-        return VERDICTS if len(typed.before) == 1 else ()
-
-    def _checkpoint(self, typed: Typed) -> Iterable[str]:
-        if typed.last in ("--vars", "--exclude"):
-            return sorted(self._session.workspace.tracker.user_names())
-        if typed.last in ("--deps", "--note"):
-            return ()
-        if typed.last == "--tag":
-            return self._tags()
-        return self._first(typed, self._names(), *_CHECKPOINT_OPTIONS)
-
-    def _nbckpt(self, typed: Typed) -> Iterable[str]:
-        if not typed.before:
-            return self._commands
-        command = self._commands.get(typed.before[0])
-        return command(typed.without_first()) if command else ()
-
-    def _takes_ref(self, magic: str, typed: Typed) -> bool:
-        if magic == "nbckpt" and typed.before:
-            places = {"show": 1, "export": 1, "note": 1, "tag": 1, "update": 1, "diff": 2}
-            return len(typed.before) <= places.get(typed.before[0], 0)
-        return magic in ("rewind", "fork", "rerun") and not typed.before
+    def _offered(self, slot: Argument, typed: Typed) -> Iterable[str]:
+        """Texts that can stand for one argument."""
+        if slot.is_option and not _is_value_of(slot, typed):
+            return [text for text in slot.texts if text.startswith("--")] or slot.flags
+        if isinstance(slot.names, tuple):
+            return slot.names
+        if slot.names == VALUE:
+            return self._assignable(typed.before[0])
+        return self._named[slot.names]()
 
     # -- what there is --------------------------------------------------------------------------
 
@@ -227,7 +171,48 @@ class Completion:
         return [f"{name}=" for name in user_names(s.timeline.manifest(checkpoint.id))]
 
 
-def _settings() -> Sequence[str]:
+def _settings() -> Iterable[str]:
     from nbckpt.config.setting_kinds import NAMES
 
     return NAMES
+
+
+def _verb_of(magic: str, typed: Typed) -> tuple[Verb | None, Typed]:
+    """The verb that a line calls, and what is typed behind its name."""
+    word = magic
+    if is_word := magic == "nbckpt":
+        word, typed = typed.before[0], Typed(typed.before[1:], typed.fragment)
+    verb = VERBS.get(word)
+    is_there = verb is not None and Door.NOTEBOOK in verb.doors and verb.is_magic != is_word
+    return (verb if is_there else None), typed
+
+
+def _slots(verb: Verb, typed: Typed) -> list[Argument]:
+    """The arguments that can stand at the cursor: positional ones first, then options."""
+    own = verb.arguments_of(Door.NOTEBOOK)
+    options = [a for a in own if a.is_option]
+    if value := next((a for a in options if _is_value_of(a, typed)), None):
+        return [value]
+    if "=" in typed.fragment and any(a.names == VALUE for a in own):
+        return []  # an expression is Python's
+    taking = {flag for option in options if not option.is_flag for flag in option.flags}
+    given = zip(typed.before, ("", *typed.before), strict=False)
+    n_given = sum(not word.startswith("--") and last not in taking for word, last in given)
+    slots = []
+    for n, positional in enumerate(a for a in own if not a.is_option):
+        if n < n_given and not positional.takes_several:
+            continue
+        slots.append(positional)
+        if positional.how.get("nargs") != "?":
+            break
+    return [*slots, *options]
+
+
+def _is_value_of(option: Argument, typed: Typed) -> bool:
+    """True if the word at the cursor is the value of an option."""
+    return (
+        option.is_option
+        and not option.is_flag
+        and typed.before[-1:] != ()
+        and (typed.before[-1] in option.flags)
+    )

@@ -7,6 +7,8 @@ import re
 
 from IPython.core.inputtransformer2 import cell_magic
 
+from nbckpt.verbs.registry import VERBS
+
 MARKER = "%%checkpoint"
 
 _TEXTS = frozenset({"writefile", "file", "html", "HTML", "latex", "markdown"})
@@ -17,14 +19,7 @@ _RANDOM = re.compile(r"[0-9a-f]{8,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 _COMMENT = re.compile(r"#[ \t]*(%%checkpoint(?=\s|$).*)", re.DOTALL)
 
-_OURS = frozenset(
-    {
-        "nbckpt", "resume", "rewind", "fork", "switch", "rerun", "timeline", "checkpoint",
-        "load_ext", "unload_ext", "reload_ext",
-    }
-)  # fmt: skip
-
-_MOVES = frozenset({"resume", "rewind", "fork", "switch", "rerun"})
+_LOADING = frozenset({"nbckpt", "load_ext", "unload_ext", "reload_ext"})
 
 
 def transformed(lines: list[str]) -> list[str]:
@@ -101,17 +96,23 @@ def _short(cell_id: str) -> str:
 
 def is_our_own(tree: ast.Module) -> bool:
     """True if a cell does nothing but ask nbckpt for something."""
-    return all(_line_magic(s) in _OURS for s in tree.body)
+    return all(_is_ours(_line_magic(s)) for s in tree.body)
 
 
 def changes_the_shell(tree: ast.Module) -> bool:
     """True if a cell does what no checkpoint can stand for: it moves in the history itself."""
-    return any(_line_magic(s) in _OURS for s in ast.walk(tree) if isinstance(s, ast.stmt))
+    return any(_is_ours(_line_magic(s)) for s in ast.walk(tree) if isinstance(s, ast.stmt))
 
 
 def moves(statement: ast.stmt) -> bool:
     """True if a statement is a magic that goes elsewhere in the history."""
-    return _line_magic(statement) in _MOVES
+    verb = VERBS.get(_line_magic(statement) or "")
+    return verb is not None and verb.moves
+
+
+def _is_ours(magic: str | None) -> bool:
+    verb = VERBS.get(magic or "")
+    return magic in _LOADING or (verb is not None and verb.is_magic)
 
 
 def loads_nbckpt(tree: ast.Module) -> bool:

@@ -42,9 +42,15 @@ def notify_defect(session: Session, what: str, defect: BaseException) -> None:
     session.writes.owe_event("hook_failed", where=what, error=type(defect).__name__)
 
 
-def notify(text: str) -> None:
-    """Print lines that answer a magic; what a record holds does not steer a terminal."""
-    print(legible(in_notebook(text), colours=True))
+def notify(text: str, verbatim: str = "") -> None:
+    """Print lines that answer a magic; what a record holds does not steer a terminal.
+
+    Parameters
+    ----------
+    verbatim
+        Text behind `text` in which no command is rewritten.
+    """
+    print(legible(in_notebook(text) + verbatim, colours=True))
 
 
 def restored_text(name: str, took_s: float, duration_s: float) -> str:

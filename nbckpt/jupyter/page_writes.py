@@ -11,7 +11,7 @@ from IPython.core.getipython import get_ipython
 from nbckpt.errors import UsageError
 from nbckpt.fingerprint.names import Own
 from nbckpt.jupyter.pages import SHAPE
-from nbckpt.jupyter.panel import WRITES, refusal
+from nbckpt.jupyter.panel import refusal, writes
 from nbckpt.jupyter.shell import attached
 from nbckpt.jupyter.views import Views
 
@@ -38,7 +38,7 @@ def written(op: str, args: str) -> Written:
     Parameters
     ----------
     op
-        What; one of `nbckpt.jupyter.panel.WRITES`, or ``announce``.
+        What; one of `nbckpt.jupyter.panel.writes`, or ``announce``.
     args
         Its arguments, as JSON.
     """
@@ -54,8 +54,9 @@ def _write(op: str, text: str) -> Answer:
             raise UsageError(SHAPE)
         if op == "announce":
             return {"ok": True, "result": {"comm_id": extension.comms.announce()}}
-        if op not in WRITES:
-            message = f"{op!r} is nothing that changes a notebook: {', '.join(sorted(WRITES))} are"
+        if op not in writes():
+            known = ", ".join(sorted(writes()))
+            message = f"{op!r} is nothing that changes a notebook: {known} are"
             raise UsageError(message)
     except (UsageError, ValueError) as problem:
         return refusal(str(problem), UsageError.__name__)

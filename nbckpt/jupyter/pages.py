@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from nbckpt.errors import UsageError
 from nbckpt.jupyter import questions
 from nbckpt.jupyter.cells import Cells
-from nbckpt.jupyter.panel import WRITES, refusal
+from nbckpt.jupyter.panel import refusal, writes
 from nbckpt.jupyter.views import Views
 from nbckpt.reports.timeline_rows import Listed, Row
 
@@ -135,7 +135,7 @@ class Pages:
         reply(self._answer(op, args))
 
     def _answer(self, op: str, args: Args) -> Answer:
-        if op in WRITES:
+        if op in writes():
             text = f"{op!r} changes the notebook's variables: ask for it by an execute_request"
             return refusal(text, UsageError.__name__)
         return self.views.panel.answer(op, args)

@@ -1,9 +1,8 @@
-"""Waiting questions as pages beside the notebook see them, and the pages' answers."""
+"""Waiting questions as pages beside the notebook see them."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 from nbckpt.session.session import Session
@@ -32,20 +31,3 @@ def waiting(session: Session) -> list[dict[str, Any]]:
         for question in desk.waiting()
         if question.notebook == session.notebook
     ]
-
-
-def answer(session: Session, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Answer a question: ``{"id", "verdict", "text"}``; what is left below its cell.
-
-    Raises
-    ------
-    NbckptError
-        If there is none, it was answered already, or the disk refuses.
-    """
-    from nbckpt.reports.questions import outcome_text
-    from nbckpt.steps.approvals.desk import desk_of
-
-    which, verdict = str(args.get("id") or ""), str(args.get("verdict") or "")
-    text = str(args.get("text") or "").strip()
-    answered = desk_of(session).answer(which, verdict, text, through="sidebar")
-    return {"text": outcome_text(answered)}

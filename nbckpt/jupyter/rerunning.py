@@ -131,21 +131,13 @@ async def rerun_async(
         return await rerun_with(session, runner, ref, fresh=fresh, everything=everything)
 
 
-def magic(cells: Cells, ref: str | None, *, fresh: bool, everything: bool, awaits: bool) -> object:
-    """`%rerun`: does it and prints the table; or, if its cell `awaits`, what does so.
+async def magic_async(cells: Cells, ref: str | None, *, fresh: bool, everything: bool) -> None:
+    """`%rerun` of a cell that awaits it; prints the table.
 
     See Also
     --------
     nbckpt.jupyter.awaited : where a cell is made to await it.
     """
-    if awaits:
-        return _magic_async(cells, ref, fresh=fresh, everything=everything)
-    done = rerun_in(cells.shell, cells, cells.session, ref, fresh=fresh, everything=everything)
-    print(done.text(WIDTH))
-    return None
-
-
-async def _magic_async(cells: Cells, ref: str | None, *, fresh: bool, everything: bool) -> None:
     try:
         done = await rerun_async(
             cells.shell, cells, cells.session, ref, fresh=fresh, everything=everything
@@ -153,4 +145,4 @@ async def _magic_async(cells: Cells, ref: str | None, *, fresh: bool, everything
     except NbckptError as problem:
         problem.__traceback__ = None
         raise problem from None
-    print(done.text(WIDTH))
+    notices.notify(done.text(WIDTH))

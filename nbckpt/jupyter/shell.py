@@ -68,7 +68,7 @@ class Extension:
         self._blocks = Blocks()
         self.idling = Idling(shell, self.session)
         self._magics = CheckpointMagics(shell, self.cells, self.idling)
-        self._completion = Completion(shell, self.session, self._magics.commands)
+        self._completion = Completion(shell, self.session)
 
     def attach(self) -> None:
         """Follow the shell's cells from the next one on."""

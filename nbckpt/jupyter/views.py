@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from nbckpt.jupyter import turns
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.notebook.marks import Mark, Marks, running
-from nbckpt.jupyter.panel import WRITES, Panel, refusal
+from nbckpt.jupyter.panel import Panel, refusal, writes
 from nbckpt.jupyter.throttle import Throttle
 from nbckpt.reports.timeline_rows import Listed, Listing
 from nbckpt.runtime import clock
@@ -131,10 +131,10 @@ class Views:
 
         def do() -> None:
             reply({"id": number, **self.panel.answer(op, args)})
-            if op in WRITES:
+            if op in writes():
                 self._throttle.ask()
 
-        if op in WRITES and self.panel.is_open:
+        if op in writes() and self.panel.is_open:
             if self._turns.doing is not None:
                 reply({"id": number, "waits": turns.WAITS})
             self._turns.take(op, do)

@@ -1,8 +1,11 @@
-"""Output of the command line with ``--json``: plain values, times in UTC, sizes in bytes."""
+"""Output for programs with ``--json``: plain values, times in UTC, sizes in bytes."""
 
 from __future__ import annotations
 
 import datetime as dt
+import json
+import re
+from collections.abc import Mapping
 
 from nbckpt import reports
 from nbckpt.model import Checkpoint
@@ -76,3 +79,19 @@ def of_variables(timeline: Timeline, checkpoint: Checkpoint) -> list[dict[str, o
         }
         for name in reports.user_names(manifest)
     ]
+
+
+def json_text(value: object) -> str:
+    """JSON that steers no terminal."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, default=_plain)
+    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+_STEERING = re.compile(r"[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Characters that JSON lets stand, and a terminal or an encoding does not."""
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    return str(value)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from nbckpt.errors import UsageError
 from nbckpt.llm import current as calls
-from nbckpt.session.session import Session
+
+if TYPE_CHECKING:
+    from nbckpt.session.session import Session
 
 _sessions: list[Session] = []
 

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import re
 
-MOVES = frozenset({"rewind", "fork", "switch", "resume", "rerun"})
-"""Magics of their own in a notebook: `%rewind`; in a terminal `nbckpt rewind`."""
-BOTH = frozenset({
-    "log", "show", "status", "diff", "sql", "tag", "note", "update", "prune", "cost", "config",
-    "check", "trust", "export", "approvals", "answer",
-})  # fmt: skip
-"""Commands that are `%nbckpt WORD` in a notebook, and `nbckpt WORD` in a terminal."""
+MAGICS: dict[str, str] = {}
+"""Command of the terminal → the magic that does the same: ``log`` → ``%nbckpt log``.
+
+`nbckpt.verbs` fills it: each verb that both doors have.
+"""
 
 _TYPED = re.compile(r"`nbckpt ([a-z]+)([^`\n]*)`")
-_MAGIC = re.compile(r"(?<![^\s`(])%(nbckpt )?([a-z]+)\b")
+_MAGIC = re.compile(r"(?<![^\s`(])%(?:nbckpt )?([a-z]+)\b")
 
 
 def in_notebook(text: str) -> str:
@@ -25,6 +23,7 @@ def in_notebook(text: str) -> str:
 
     Examples
     --------
+    >>> import nbckpt.verbs
     >>> in_notebook("`nbckpt check` tells; `nbckpt resume main`; `nbckpt rekey`")
     '`%nbckpt check` tells; `%resume main`; `nbckpt rekey`'
     """
@@ -38,6 +37,7 @@ def in_terminal(text: str) -> str:
 
     Examples
     --------
+    >>> import nbckpt.verbs
     >>> in_terminal("%resume --fallback takes it; `%nbckpt log` lists them; `%timeline`")
     'nbckpt resume --fallback takes it; `nbckpt log` lists them; `%timeline`'
     """
@@ -48,11 +48,10 @@ def _as_magic(found: re.Match[str]) -> str:
     word, rest = found[1], found[2]
     # Another store than that of the notebook is asked in a terminal alone.
     is_elsewhere = "--store" in rest or (word == "trust" and rest.strip() not in ("", "--show"))
-    if is_elsewhere or word not in MOVES | BOTH:
+    if is_elsewhere or word not in MAGICS:
         return found[0]
-    return f"`%{'' if word in MOVES else 'nbckpt '}{word}{rest}`"
+    return f"`{MAGICS[word]}{rest}`"
 
 
 def _as_command(found: re.Match[str]) -> str:
-    known = BOTH if found[1] else MOVES
-    return f"nbckpt {found[2]}" if found[2] in known else found[0]
+    return f"nbckpt {found[1]}" if MAGICS.get(found[1]) == found[0] else found[0]

@@ -229,6 +229,7 @@ def test_a_store_elsewhere_is_moved_in(nbckpt: Nbckpt, folder: Path) -> None:
         ("rewind laod", "did you mean 'load'"),
         ("rewind -", "there was none"),
         ("log mian", "no branch 'mian'; did you mean 'main'"),
+        ("log main --all", "'main' and --all: name a branch, or take every branch"),
         ("fork load main", "branch 'main' exists"),
         ("fork load a b", "'b' is one word too many"),
         ("fork load a k=", "k=: what is behind '='"),

@@ -170,7 +170,9 @@ def test_a_variable_with_a_name_of_a_newer_nbckpt_is_left_out_with_that_sentence
     assert "it names 'array', which a newer nbckpt has: upgrade nbckpt" in str(failed)
 
 
-@pytest.mark.parametrize("name", ["os:system", "system", "nbckpt.api.moving:rewind", "", None, []])
+@pytest.mark.parametrize(
+    "name", ["os:system", "system", "nbckpt.verbs.moving:rewind", "", None, []]
+)
 def test_nothing_else_is_found_by_a_name(name: Any) -> None:
     with pytest.raises(FormatError):
         stored(name)

@@ -146,8 +146,8 @@ def test_the_magic_can_be_called_by_its_name(shell: Any) -> None:
     ("line", "sentence"),
     [
         ("a --vars nope", "no variable 'nope'"),
-        ("a --frobnicate", "unrecognized arguments: --frobnicate"),
-        ("a b", "unrecognized arguments: b"),
+        ("a --frobnicate", "'--frobnicate' is no option here"),
+        ("a b", "'a b' is too much"),
         ("a --deps gone.csv", "gone.csv"),
         ("~2", "'~2' is no name of a checkpoint"),
         ("a --note 'x", "No closing quotation"),

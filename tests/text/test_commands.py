@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nbckpt.cli import _parser, main
+from nbckpt.cli import main
 from nbckpt.errors import BudgetError, FormatError
 from nbckpt.jupyter import notices
 from nbckpt.jupyter.shell import attached, load, unload
 from nbckpt.jupyter.views import Views
 from nbckpt.steps import current_session
-from nbckpt.text.commands import (
-    BOTH,
-    MOVES,
-    in_notebook,
-    in_terminal,
-)
+from nbckpt.text.commands import in_notebook, in_terminal
 
 TERMINAL = re.compile(r"`nbckpt (?!run|rekey|key|demo)")
-
-
-def test_each_command_is_known_where_it_is_told(shell: Any) -> None:
-    (verbs,) = [a for a in _parser()._actions if isinstance(a, argparse._SubParsersAction)]
-    words = attached(shell)._magics.commands
-    magics = shell.magics_manager.magics["line"]
-
-    assert set(verbs.choices) & set(words) == BOTH | {"update"}
-    assert set(verbs.choices) & set(magics) - {"config", "run"} == MOVES  # those are IPython's
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,12 @@
-"""Prune as it is asked for: options → what is kept → what was removed, as text and JSON."""
+"""Prune as it is asked for: rules → what is kept → what was removed, as text and JSON."""
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.config.amounts import bytes_of, count_of
+from nbckpt.config.amounts import bytes_of
 from nbckpt.config.settings import prune_size
 from nbckpt.config.validate import require_number, require_texts
 from nbckpt.errors import StoreError, UsageError
@@ -23,68 +22,6 @@ if TYPE_CHECKING:
 
 NAMED = 10
 """Checkpoints that a dry run names; the rest is counted."""
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what may be asked for."""
-    parser.add_argument(
-        "--keep-last", metavar="N", type=count, help="keep the N newest checkpoints of each branch"
-    )
-    parser.add_argument(
-        "--keep-days", metavar="D", type=_days, help="keep those of the last D days"
-    )
-    parser.add_argument(
-        "--keep-tagged",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="keep what has a tag",
-    )
-    parser.add_argument(
-        "--max-size", metavar="S", help="remove the oldest until the store is no larger: 2GB"
-    )
-    parser.add_argument(
-        "--drop",
-        metavar="BRANCH",
-        action="append",
-        default=[],
-        help="give this branch up; may be given again",
-    )
-    parser.add_argument(
-        "--recordings",
-        metavar="AGE",
-        nargs="?",
-        const=0.0,
-        type=_days,
-        help="also model calls and kept calls of steps without a checkpoint; with AGE only older",
-    )
-    parser.add_argument(
-        "--forget",
-        metavar="TAG",
-        action="append",
-        default=[],
-        help="also model calls with this tag; may be given again",
-    )
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be removed")
-
-
-def retention_of(arguments: argparse.Namespace, settings: Settings) -> Retention:
-    """Retention that the arguments ask for; without any option, the one of the settings.
-
-    Raises
-    ------
-    UsageError
-        If an amount is not valid.
-    """
-    return asked(
-        settings,
-        keep_last=arguments.keep_last,
-        keep_days=arguments.keep_days,
-        keep_tagged=arguments.keep_tagged,
-        max_size=arguments.max_size,
-        drop=tuple(arguments.drop),
-        recordings=arguments.recordings,
-        forget=tuple(arguments.forget),
-    )
 
 
 def asked(
@@ -203,21 +140,3 @@ def as_record(pruned: Pruned) -> dict[str, Any]:
         **dataclasses.asdict(pruned),
         "checkpoints": [{"id": i, "name": n} for i, n in pruned.checkpoints],
     }
-
-
-def count(text: str) -> int:
-    """A number of checkpoints, as an argument."""
-    try:
-        return count_of(text)
-    except UsageError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def _days(text: str) -> float:
-    from nbckpt.config.amounts import seconds_of
-
-    try:
-        return seconds_of(text, default_unit="d") / 86400
-    except UsageError:
-        message = f"{text!r} is no number of days: give 30, or 12h"
-        raise argparse.ArgumentTypeError(message) from None

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from nbckpt.cli import main
-from nbckpt.cli.showing import DAMAGED, DONE
 from nbckpt.config.config_file import write_setting
 from nbckpt.config.settings import Settings
 from nbckpt.reports import health
 from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
+from nbckpt.verbs.calls import DAMAGED, DONE
 from tests.session.scale_store import fill
 
 MEMBERS = {

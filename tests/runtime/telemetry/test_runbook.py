@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 import nbckpt
-from nbckpt.cli import _parser
+import nbckpt.cli  # declares commands
 from nbckpt.config.setting_kinds import NAMES
+from nbckpt.verbs.arguments import Door
+from nbckpt.verbs.registry import verbs_at
 
 PACKAGE = Path(nbckpt.__file__).parent
 RUNBOOK = PACKAGE / "RUNBOOK.md"
@@ -45,8 +47,8 @@ def test_a_message_that_is_quoted_is_one_of_the_codes(message: str) -> None:
 
 def test_every_command_of_the_runbook_can_be_typed(shell: Any) -> None:
     text = RUNBOOK.read_text()
-    verbs = _verbs()
-    words = shell.magics_manager.magics["line"]["nbckpt"].__self__.commands
+    verbs = {verb.name for verb in verbs_at(Door.TERMINAL)}
+    words = {verb.name for verb in verbs_at(Door.NOTEBOOK)}
 
     typed = set(
         re.findall(r"`nbckpt ([a-z]+)|^nbckpt ([a-z]+)|-m nbckpt ([a-z]+)", text, re.MULTILINE)
@@ -54,7 +56,7 @@ def test_every_command_of_the_runbook_can_be_typed(shell: Any) -> None:
     magics = set(re.findall(r"`%nbckpt ([a-z]+)", text))
 
     assert {next(filter(None, found)) for found in typed} <= verbs
-    assert magics <= set(words)
+    assert magics <= words
     assert len(typed) > 8
 
 
@@ -69,8 +71,3 @@ def test_the_runbook_goes_with_the_package_and_is_found_from_its_front_page() ->
     root = PACKAGE.parent
 
     assert "nbckpt/RUNBOOK.md" in (root / "README.md").read_text()
-
-
-def _verbs() -> set[str]:
-    actions = (a for a in _parser()._actions if a.choices)
-    return {name for action in actions for name in (action.choices or ())}

@@ -146,7 +146,7 @@ def test_nothing_of_it_is_offered_to_be_typed(
     monkeypatch.setenv("NBCKPT_STORE", str(strange[0]))
     load(shell)
     session = current_session.session()
-    completion = Completion(shell, session, attached(shell)._magics.commands)
+    completion = Completion(shell, session)
 
     _, offered = completion.completions("%switch ")
     _, tags = completion.completions("%rewind x")

@@ -1,0 +1,99 @@
+"""Requests that only pages and widgets make, and what they do otherwise than magics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from nbckpt.runtime import clock
+from nbckpt.verbs.arguments import PANEL_ONLY, REF, Door, argument
+from nbckpt.verbs.calls import Answer
+from nbckpt.verbs.moving import moved, reran
+from nbckpt.verbs.registry import READS, at, declare
+
+if TYPE_CHECKING:
+    from nbckpt.jupyter.panel_call import PanelCall
+    from nbckpt.model import Checkpoint
+
+
+def _checkpoint(call: PanelCall) -> Checkpoint:
+    """The one that is meant; nothing new is read, which is for who writes."""
+    return call.session.position.resolve(call.arguments.ref)
+
+
+@declare("details", "all that a page shows of a checkpoint", REF, doors=PANEL_ONLY, panel=READS)
+def _details(call: PanelCall) -> Answer:
+    from nbckpt.reports.timeline_rows import details_of
+
+    return Answer(record=lambda: details_of(call.session, _checkpoint(call)))
+
+
+@declare("page", "the cells of a notebook at a checkpoint", REF, doors=PANEL_ONLY, panel=READS)
+def _page(call: PanelCall) -> Answer:
+    from nbckpt.jupyter.notebook.looks import page_at
+
+    return Answer(record=lambda: page_at(call.session, _checkpoint(call)))
+
+
+_CELLS = argument("--cells", doors=PANEL_ONLY)
+
+
+@declare(
+    "resume_plan",
+    "what a resume would bring back, and which cells it leaves to run",
+    argument("branch", nargs="?"),
+    _CELLS,
+    doors=PANEL_ONLY,
+    panel=READS,
+)
+def _resume_plan(call: PanelCall) -> Answer:
+    from nbckpt.jupyter.notebook.documents import code_cells
+    from nbckpt.jupyter.notebook.resuming import resume_plan
+
+    asked = call.arguments
+    cells = code_cells(asked.cells)
+    return Answer(record=lambda: resume_plan(call.session, asked.branch, cells, now=clock.now()))
+
+
+@declare("rerun_plan", "which cells a rerun would run", REF, _CELLS, doors=PANEL_ONLY, panel=READS)
+def _rerun_plan(call: PanelCall) -> Answer:
+    from nbckpt.jupyter.notebook.documents import code_cells
+    from nbckpt.jupyter.notebook.prospects import rerun_plan
+
+    cells = code_cells(call.arguments.cells)
+    return Answer(record=lambda: rerun_plan(call.session, _checkpoint(call), cells))
+
+
+@at(Door.PANEL, "rerun")
+def _rerun(call: PanelCall) -> Answer:
+    from nbckpt.jupyter.rerunning import rerun_in
+
+    asked, shell = call.arguments, call.cells.shell
+    done = rerun_in(
+        shell,
+        call.cells,
+        call.session,
+        asked.ref,
+        everything=asked.all,
+        fresh=asked.fresh,
+        quiet=True,
+    )
+    return reran(call, done)
+
+
+@at(Door.PANEL, "resume")
+def _resume(call: PanelCall) -> Answer:
+    """As `%resume` does, or, of a notebook that died on its second run, where that stood."""
+    from nbckpt.jupyter.notebook.resuming import target_of
+
+    session, asked = call.session, call.arguments
+    if asked.once and session.position.id is not None:
+        text = "this notebook was resumed already, or has gone on without"
+        members: Mapping[str, Any] = {"failed": [], "error": text}
+        return Answer(lambda: text, checkpoint=session.position.id, members=members)
+    session.refresh()
+    target, _ = target_of(session, asked.branch)
+    done = session.resume(asked.branch, fallback=asked.fallback)
+    if target is not None and session.timeline.is_ancestor(target.id, done.checkpoint.id):
+        done = done if target.id == done.checkpoint.id else session.rewind(target.id)
+    return moved(session, done, f"resumed {session.position.branch!r} at")

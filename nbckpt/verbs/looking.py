@@ -1,0 +1,346 @@
+"""Looks at the history: log, show, status, diff, sql."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from nbckpt.errors import BranchNotFoundError, UsageError
+from nbckpt.steps import current_session
+from nbckpt.verbs.arguments import (
+    BRANCH,
+    OF_NOTEBOOK,
+    OF_STORE,
+    REF,
+    STORE,
+    TYPED,
+    Door,
+    argument,
+    checkpoint_argument,
+    count,
+    flag,
+)
+from nbckpt.verbs.calls import DAMAGED, DONE, Answer, Call
+from nbckpt.verbs.registry import READS, at, declare
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from nbckpt.model import Checkpoint
+    from nbckpt.reports.diff import Difference
+    from nbckpt.session.checkpoint_view import Look
+
+ON_A_SCREEN = 100
+"""Checkpoints that a log shows where nobody asked for more."""
+
+
+def history(
+    branch: str | None = None,
+    *,
+    all: bool = False,  # noqa: A002  # the option's name everywhere else
+) -> list[Look]:
+    """The finished checkpoints of this branch, newest first.
+
+    Parameters
+    ----------
+    branch
+        Of this one instead.
+    all
+        Of every branch; those that failed or did not finish among them.
+
+    Raises
+    ------
+    CheckpointNotFoundError
+        If `branch` names none.
+    """
+    from nbckpt.session.checkpoint_view import Look, ref_of
+
+    session = current_session.session()
+    if all:
+        session.refresh()
+        timeline = session.timeline
+        return [Look(session, timeline.checkpoints[i]) for i in timeline.log(None)]
+    if branch is None:
+        return [Look(session, checkpoint) for checkpoint in session.history()]
+    head = session.get(ref_of(branch))
+    return [Look(session, checkpoint) for checkpoint in session.timeline.ancestry(head.id)]
+
+
+@declare(
+    "log",
+    "the checkpoints of the current branch, newest first",
+    argument(
+        "branch", metavar="BRANCH", nargs="?", help="by default the current one", names=BRANCH
+    ),
+    flag("-a", "--all", help="of every branch"),
+    argument(
+        "-n",
+        metavar="N",
+        dest="limit",
+        type=count,
+        help=f"the newest N only: by default all, on a screen {ON_A_SCREEN}",
+    ),
+    *OF_NOTEBOOK,
+    function=history,
+    usage="[BRANCH | --all] [-n N]",
+)
+def _log(call: Call) -> Answer:
+    session = call.session
+    session.refresh()
+    return _listed(call, session.position.id)
+
+
+@at(Door.TERMINAL, "log")
+def _log_in_terminal(call: Call) -> Answer:
+    from nbckpt.reports.questions import waits_text
+    from nbckpt.reports.standing import strangers_text
+    from nbckpt.timeline.approvals import APPROVAL, Questions
+
+    session = call.session
+    answer = _listed(call, session.timeline.branches.get(session.position.branch))
+
+    def text() -> str:
+        assert answer.text is not None
+        if strangers := strangers_text(session.store):
+            call.warn(strangers)
+        waiting = Questions(session.store.records(APPROVAL)).waiting
+        return "\n".join([answer.text(), *(waits_text(q, session.store.path) for q in waiting)])
+
+    return answer._replace(text=text)
+
+
+def _listed(call: Call, here: str | None) -> Answer:
+    """The answer of a log; `here` is the checkpoint where the session is."""
+    from nbckpt.reports import json_output
+    from nbckpt.reports.logs import listed, log_text
+    from nbckpt.session.history.costs import ledger_of
+    from nbckpt.timeline.references import unknown_branch
+
+    session, asked = call.session, call.arguments
+    if asked.branch is not None and asked.all:
+        message = f"{asked.branch!r} and --all: name a branch, or take every branch"
+        raise UsageError(message)
+    if asked.branch is not None and session.timeline.head(asked.branch) is None:
+        raise BranchNotFoundError(unknown_branch(session.timeline, asked.branch))
+    branch = None if asked.all else asked.branch or session.position.branch
+    ledger = ledger_of(session.store, session.timeline)
+
+    def text() -> str:
+        return log_text(
+            session.timeline,
+            branch,
+            here,
+            limit=asked.limit or (ON_A_SCREEN if call.width else None),
+            writing=session.writes.unfinished,
+            ledger=ledger,
+            width=call.width,
+        )
+
+    def record() -> list[dict[str, object]]:
+        shown = listed(session.timeline, branch, asked.limit)
+        return [json_output.of_checkpoint(session.timeline, c, ledger) for c in shown]
+
+    return Answer(text, record)
+
+
+def get(ref: str | Look) -> Look:
+    """The checkpoint that `ref` names; its `.values` are loaded when they are asked for.
+
+    Raises
+    ------
+    CheckpointNotFoundError
+        If there is none.
+    """
+    from nbckpt.session.checkpoint_view import Look, ref_of
+
+    session = current_session.session()
+    return Look(session, session.get(ref_of(ref)))
+
+
+@declare("show", "all that is known of one checkpoint", REF, *OF_NOTEBOOK, function=get)
+def _show(call: Call) -> Answer:
+    """Without the outputs, which the notebook shows itself."""
+    text = _shown(call, call.session.get(call.arguments.ref))
+    facts, gap, held = text.partition("\n\n")
+    return Answer(lambda: facts, verbatim=gap + held)
+
+
+@at(Door.TERMINAL, "show")
+def _show_in_terminal(call: Call) -> Answer:
+    from nbckpt.reports import json_output
+    from nbckpt.session.history.costs import call_as_json, ledger_of, replays_in
+    from nbckpt.session.history.recorded_outputs import recorded_outputs
+
+    session = call.session
+    checkpoint = session.get(call.arguments.ref)
+    outputs = recorded_outputs(session.store, checkpoint)
+
+    def record() -> dict[str, object]:
+        ledger = ledger_of(session.store, session.timeline)
+        replays = replays_in(session.store, ledger, checkpoint.id)
+        calls = [call_as_json(c, ledger.paid_for(c)) for c in ledger.calls_of(checkpoint.id)]
+        calls += [call_as_json(c, ledger.paid_for(c), replayed=True) for c in replays]
+        return {
+            **json_output.of_checkpoint(session.timeline, checkpoint, ledger),
+            "variables": json_output.of_variables(session.timeline, checkpoint),
+            "model_calls": calls,
+            "outputs": outputs,
+        }
+
+    return Answer(lambda: _shown(call, checkpoint, outputs=outputs, width=call.width), record)
+
+
+def _shown(call: Call, checkpoint: Checkpoint, **how: Any) -> str:
+    from nbckpt.reports.details import show_text
+    from nbckpt.session.history.costs import ledger_of, replays_in
+
+    session = call.session
+    ledger = ledger_of(session.store, session.timeline)
+    replays = replays_in(session.store, ledger, checkpoint.id)
+    return show_text(session.timeline, checkpoint, replays=replays, ledger=ledger, **how)
+
+
+@declare(
+    "status",
+    "how the store is: sizes, sessions, failures, room",
+    STORE,
+    flag("--json", help="for programs", doors=TYPED),
+    more="""\
+For monitors: --json writes one object, whose members `nbckpt/RUNBOOK.md` explains. The exit status
+is 3 if something was met that cannot be read; `nbckpt check` reads every byte.
+
+  nbckpt status --json --store /data/.nbckpt""",
+)
+def _status(call: Call) -> Answer:
+    from nbckpt.config.sources import settings_of
+
+    session = call.session
+    head = session.timeline.branches.get(session.position.branch)
+    return stood(call, head, settings=settings_of(session.store))
+
+
+def stood(call: Call, here: str | None, **how: Any) -> Answer:
+    """The answer of a status; `here` is the checkpoint where the session is."""
+    from nbckpt.reports import health
+    from nbckpt.reports.standing import status_text
+
+    session = call.session
+    found = health.health_of(session, **how)
+
+    def text() -> str:
+        where = status_text(session.store, session.timeline, session.position.branch, here)
+        return f"{where}\n{health.text_of(found)}"
+
+    return Answer(text, lambda: found, status=DONE if found["ok"] else DAMAGED)
+
+
+def diff(a: str | Look, b: str | Look | None = None) -> Difference:
+    """The differences between two checkpoints: variables, code, outputs, time and money.
+
+    Parameters
+    ----------
+    b
+        By default what is there now.
+
+    Raises
+    ------
+    CheckpointNotFoundError
+        If `a` or `b` names none.
+    """
+    from nbckpt.reports.diff import compare
+    from nbckpt.session.checkpoint_view import ref_of
+
+    return compare(current_session.session(), ref_of(a), None if b is None else ref_of(b))
+
+
+@declare(
+    "diff",
+    "what differs between two checkpoints",
+    checkpoint_argument("a"),
+    checkpoint_argument(
+        "b", nargs="?", help="by default what is there now; in a terminal the head of the branch"
+    ),
+    *OF_NOTEBOOK,
+    function=diff,
+    panel=READS,
+)
+def _diff(call: Call) -> Answer:
+    return _compared(call, call.arguments.b)
+
+
+@at(Door.TERMINAL, "diff")
+def _diff_in_terminal(call: Call) -> Answer:
+    return _compared(call, call.arguments.b or call.session.position.branch)
+
+
+def _compared(call: Call, b: str | None) -> Answer:
+    from nbckpt.reports.diff import compare
+
+    found = compare(call.session, call.arguments.a, b)
+    return Answer(lambda: found.text(width=call.width), found.as_record, shown=found)
+
+
+def sql(query: str) -> duckdb.DuckDBPyRelation:
+    """DuckDB's answer to `query` over `checkpoints`, `variables`, `branches`, `events`, ….
+
+    Raises
+    ------
+    UsageError
+        If DuckDB refuses the query; the message is DuckDB's.
+    """
+    return current_session.session().sql(query)
+
+
+@declare(
+    "sql",
+    "ask the store in SQL",
+    argument(
+        "query",
+        metavar="QUERY",
+        help="over checkpoints, variables, branches, events, recordings, prices, steps, approvals, "
+        "and variable('NAME') or variable('NAME', 'REF'), which is a data frame",
+        question="what query?",
+        is_rest=True,
+    ),
+    *OF_STORE,
+    function=sql,
+    usage='"select name, duration_s from checkpoints"',
+    more="""\
+  nbckpt sql "select name, duration_s from checkpoints order by duration_s desc"
+  nbckpt sql "select * from variable('df', 'load') limit 5" --json""",
+)
+def _sql(call: Call) -> Answer:
+    found = call.session.sql(call.arguments.query)
+    names = found.columns
+
+    def record() -> list[dict[str, object]]:
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+
+    return Answer(lambda: _table(found, call.width), record, shown=found)
+
+
+_NUMBERS = (
+    "TINYINT",
+    "SMALLINT",
+    "INTEGER",
+    "BIGINT",
+    "HUGEINT",
+    "U",
+    "FLOAT",
+    "DOUBLE",
+    "DECIMAL",
+)
+
+
+def _table(found: duckdb.DuckDBPyRelation, width: int | None) -> str:
+    from nbckpt.text.tables import Column, table_text
+
+    right = [str(kind).startswith(_NUMBERS) for kind in found.types]
+    columns = [Column(n, right=r, always=True) for n, r in zip(found.columns, right, strict=True)]
+    rows = [[_cell(value) for value in row] for row in found.fetchall()]
+    return table_text(columns, rows, width=width)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

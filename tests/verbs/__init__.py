@@ -1,0 +1,1 @@
+"""Declarations of verbs, and the doors that are made from them."""
