@@ -19,6 +19,7 @@ from collections.abc import Collection, Container, Iterable
 
 from nbckpt.codecs.functions import NAMED, is_importable
 from nbckpt.fingerprint.values.homes import is_made_module
+from nbckpt.types.registry import adapter_for
 
 _IMMUTABLE: frozenset[type] = frozenset(
     {
@@ -41,18 +42,6 @@ _IMMUTABLE_ELSEWHERE = {
     "pandas._libs.missing": ("NAType",),
     "pandas._libs.tslibs.nattype": ("NaTType",),
     "torch": ("dtype", "device", "Size", "layout"),
-    "pyarrow": (
-        "DataType",
-        "Schema",
-        "Field",
-        "Array",
-        "ChunkedArray",
-        "Buffer",
-        "Scalar",
-        "Table",
-        "RecordBatch",
-    ),
-    "polars": ("LazyFrame", "Expr", "DataType"),
     "sympy": ("Basic",),
     "sympy.polys.domains.domain": ("Domain",),
     "zoneinfo": ("ZoneInfo",),
@@ -78,6 +67,8 @@ class _Judge(dict[type, int]):
     def _decide(self, kind: type) -> int:
         fraction = getattr(sys.modules.get("fractions"), "Fraction", None)
         if kind in _IMMUTABLE or kind is fraction or issubclass(kind, (enum.Enum, *self._bases)):
+            return _FIXED
+        if (adapter := adapter_for(kind)) and adapter.is_immutable:
             return _FIXED
         if kind.__name__ == "cython_function_or_method":  # each module compiled has its own type
             return _FIXED
