@@ -25,23 +25,25 @@ _DICTS = ("_attrs", "_encoding")
 
 
 def _reduce(value: Any) -> Any:
-    make, arguments, *_ = value.__reduce_ex__(5)
-    return make, arguments, (None, _members_of(value)), None, None, set_state
+    make, arguments, (_, members), *_ = value.__reduce_ex__(5)
+    return make, arguments, (None, _without_looks(members)), None, None, set_state
 
 
 def _parts_of(value: Any) -> list[object]:
-    return [_members_of(value)]
-
-
-def _members_of(value: Any) -> dict[str, Any]:
-    """The members of a value, without what a look at it may have added."""
     _, _, (_, members), *_ = value.__reduce_ex__(5)
+    return [_without_looks(members)]
+
+
+def _without_looks(members: dict[str, Any]) -> dict[str, Any]:
+    """The members of a value, without what a look at it may have added.
+
+    Nobody else may hold `members` or what gave it: an empty dict that is held elsewhere stays.
+    """
     for name in _DICTS:
         if members.get(name) == {} and getrefcount(members[name]) <= _ALONE:
             members[name] = None
-    if "_cache" in members:
-        members["_cache"] = _accessors_of_others(members.pop("_cache"))
-    return {name: member for name, member in members.items() if name != "_cache" or member}
+    cache = _accessors_of_others(members.pop("_cache", {}))
+    return {**members, "_cache": cache} if cache else members
 
 
 def _accessors_of_others(cache: Mapping[str, object]) -> dict[str, object]:
