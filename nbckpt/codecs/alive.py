@@ -7,9 +7,7 @@ to somebody else; a copy of a pending result would never be there.
 from __future__ import annotations
 
 import _thread
-import io
 import subprocess
-import sys
 import threading
 import types
 from collections.abc import Callable
@@ -29,9 +27,6 @@ def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
         return _reduce_future
     if kind is types.GeneratorType:
         return _reduce_generator
-    files = sys.modules.get("PIL.ImageFile")
-    if files is not None and issubclass(kind, getattr(files, "ImageFile", ())):
-        return _reduce_image
     why = reason_against(kind)
     return None if why is None else _refuse(why)
 
@@ -148,29 +143,6 @@ def set_thread(thread: Any, state: tuple[bool, dict[str, object]]) -> None:
         inside["_handle"] = handle
     else:
         inside.update(_is_stopped=True, _tstate_lock=None)
-
-
-def _reduce_image(_: object, image: Any) -> Any:
-    """An image of a file; Pillow's own way writes the frame that is there, and no other."""
-    if _n_frames(image) > 1:
-        message = "it reads its frames from a file: keep a list of these, or open it again"
-        raise RefusalError(message)
-    return NotImplemented
-
-
-def _n_frames(image: Any) -> int:
-    """The frames in the file of an image; it is not asked itself, which would read it anew."""
-    if not isinstance(getattr(type(image), "n_frames", None), property):
-        return int(vars(image).get("n_frames", 1))
-    name, inside = getattr(image, "filename", ""), getattr(image, "_fp", None)
-    source = name or (io.BytesIO(inside.getvalue()) if isinstance(inside, io.BytesIO) else None)
-    if source is None:
-        return 1 + int(image.tell())
-    try:
-        with sys.modules["PIL.Image"].open(source) as twin:
-            return int(twin.n_frames)
-    except Exception:  # its file is gone, or damaged
-        return 1 + int(image.tell())
 
 
 def _reduce_future(_: object, future: Future[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""The pickler of the notebook's values, and the reducer for each type of them.
+"""The pickler of the notebook's values.
 
 The C pickler does the work. Its `reducer_override` is called only for what is not a plain
 container, which costs 3 % on a list of small dicts; `persistent_id` would cost 80 %.
