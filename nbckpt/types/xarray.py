@@ -1,7 +1,7 @@
 """xarray: datasets, arrays and variables, without what a mere look leaves in them.
 
 Whoever asks for ``.attrs`` or ``.encoding`` gets an empty dict that was not there before, and an
-accessor of xarray's own stays in the object that was asked for it. Neither changes the value.
+accessor that another package registered stays in the object that was asked for it.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _DICTS = ("_attrs", "_encoding")
 
 def _reduce(value: Any) -> Any:
     make, arguments, (_, members), *_ = value.__reduce_ex__(5)
-    return make, arguments, (None, _without_looks(members)), None, None, set_state
+    return make, arguments, (None, _without_looks(value, members)), None, None, set_state
 
 
 def _parts_of(value: Any) -> list[object]:
     _, _, (_, members), *_ = value.__reduce_ex__(5)
-    return [_without_looks(members)]
+    return [_without_looks(value, members)]
 
 
-def _without_looks(members: dict[str, Any]) -> dict[str, Any]:
+def _without_looks(value: Any, members: dict[str, Any]) -> dict[str, Any]:
     """The members of a value, without what a look at it may have added.
 
     Nobody else may hold `members` or what gave it: an empty dict that is held elsewhere stays.
@@ -42,13 +42,30 @@ def _without_looks(members: dict[str, Any]) -> dict[str, Any]:
     for name in _DICTS:
         if members.get(name) == {} and getrefcount(members[name]) <= _ALONE:
             members[name] = None
-    cache = _accessors_of_others(members.pop("_cache", {}))
+    cache = _accessors_with_memory(value, members.pop("_cache", {}))
     return {**members, "_cache": cache} if cache else members
 
 
-def _accessors_of_others(cache: Mapping[str, object]) -> dict[str, object]:
-    """The accessors that other packages have registered: these may remember something."""
-    return {n: a for n, a in cache.items() if not type(a).__module__.startswith("xarray.")}
+def _accessors_with_memory(value: Any, cache: Mapping[str, object]) -> dict[str, object]:
+    """The accessors of a value that remember something, or that somebody else holds, too."""
+    return {
+        name: cache[name]
+        for name, count in _counts_of_references(cache).items()
+        if count > _ALONE_IN_CACHE or not _is_without_memory(cache[name], value)
+    }
+
+
+def _counts_of_references(cache: Mapping[str, object]) -> dict[str, int]:
+    return {name: getrefcount(cache[name]) for name in cache}
+
+
+_ALONE_IN_CACHE = _counts_of_references({"": object()})[""]
+
+
+def _is_without_memory(accessor: object, value: object) -> bool:
+    """True if an accessor holds the value that it was made for, and nothing else."""
+    members = getattr(accessor, "__dict__", None)
+    return type(members) is dict and all(m is value or m is None for m in members.values())
 
 
 class _Holder:

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -140,21 +141,47 @@ def test_a_look_changes_neither_digest_nor_bytes(session: Session, look: str) ->
     assert {n: second[n].blob for n in values} == {n: first[n].blob for n in values}
 
 
-def test_an_accessor_of_another_package_keeps_what_it_remembers(auto: Any) -> None:
-    run(
-        auto,
-        """
-        import xarray as xr
-        @xr.register_dataset_accessor("geo")
-        class Geo:
-            def __init__(self, ds): self.ds, self.n = ds, 0
-        ds = xr.Dataset({"a": ("x", [1])}); ds.geo.n = 5
-        """,
-    )
-    back = resumed(auto)
+ACCESSOR = """
+import xarray as xr
+@xr.register_dataset_accessor("geo")
+class Geo:
+    def __init__(self, ds): self.ds, self.n = ds, None
+"""
+
+
+@pytest.fixture
+def accessor(auto: Any) -> Iterator[Any]:
+    """A shell with an accessor that the notebook registered."""
+    run(auto, ACCESSOR)
+    run(auto, "ds = xr.Dataset({'a': ('x', [1])})")
+    yield auto
+    del xr.Dataset.geo
+
+
+def test_an_accessor_is_no_part_of_the_value_until_it_remembers_something(accessor: Any) -> None:
+    ds = accessor.user_ns["ds"]
+    before = digest(ds)
+    assert ds.geo.ds is ds
+    after = digest(ds)
+    ds.geo.n = 5
+
+    assert (before == after, after == digest(ds)) == (True, False)
+
+
+def test_an_accessor_keeps_what_it_remembers(accessor: Any) -> None:
+    run(accessor, "ds.geo.n = 5")
+    back = resumed(accessor)
 
     assert back["ds"].geo.n == 5
     assert back["ds"].geo.ds is back["ds"]
+
+
+def test_an_accessor_that_a_variable_holds_stays_that_of_the_dataset(accessor: Any) -> None:
+    run(accessor, "geo = ds.geo")
+    back = resumed(accessor)
+
+    assert back["ds"].geo is back["geo"]
+    assert back["geo"].ds is back["ds"]
 
 
 # -- digested
