@@ -60,7 +60,10 @@ def reducer_for(kind: type) -> Reducer | None:
         return reducer
     if (adapter := adapter_for(kind)) and (reduce := adapter.reduce):
         return lambda _, value: reduce(value)
-    return next((reducer for family in _FAMILIES if (reducer := family(kind))), None)
+    for family in _FAMILIES:
+        if reducer := family(kind):
+            return reducer
+    return None
 
 
 def _own_state(kind: type) -> Reducer | None:
