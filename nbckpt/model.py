@@ -7,7 +7,7 @@ into a whole manifest.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -104,6 +104,11 @@ class Variable(NamedTuple):
 
 
 Manifest: TypeAlias = Mapping[str, Variable]
+
+
+def size_of_all(variables: Iterable[Variable]) -> int:
+    """Bytes of variables; those that share a blob are counted once."""
+    return sum({variable.blob: variable.size_bytes for variable in variables}.values())
 
 
 _NONE: Mapping[str, str] = {}

@@ -31,7 +31,7 @@ _SHARED = (
     "ipykernel.ipkernel",
     "ipykernel.kernelapp",
     "ipykernel.zmqshell",
-    "nbckpt.steps.effects",
+    "nbckpt.steps.restore.effects",
     "nbckpt.jupyter.outputs",
     "nbckpt.jupyter.shell",
     "nbckpt.jupyter.telling",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nbckpt.config.validate import require_text
 from nbckpt.errors import UsageError
 from nbckpt.session.checkpoint_view import Look, ref_of
-from nbckpt.session.move_result import MoveResult
+from nbckpt.session.moves.move_result import MoveResult
 from nbckpt.session.reducers import Reducer
 from nbckpt.steps import current_session
 

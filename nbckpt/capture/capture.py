@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from nbckpt.capture.change_tracker import ChangeTracker
+from nbckpt.capture.change_tracking.change_tracker import ChangeTracker
 from nbckpt.capture.limits import Limits
 from nbckpt.capture.live_encoder import LiveEncoder
 from nbckpt.capture.random_states import Generators
@@ -23,7 +23,7 @@ from nbckpt.text.describe import preview_of, shape_of, type_name_of
 from nbckpt.text.progress_bar import Bar
 
 if TYPE_CHECKING:
-    from nbckpt.capture.groups import Group
+    from nbckpt.capture.groups.groups import Group
 
 
 def _described(value: object) -> tuple[str, str | None, str]:

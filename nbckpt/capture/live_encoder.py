@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING
 
-from nbckpt.capture.bindings import Bindings
-from nbckpt.capture.change_tracker import ChangeTracker
-from nbckpt.capture.shared_objects import Ties
+from nbckpt.capture.change_tracking.change_tracker import ChangeTracker
+from nbckpt.capture.groups.shared_objects import Ties
+from nbckpt.capture.recipes.bindings import Bindings
 from nbckpt.capture.trials import Trials
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.fingerprint.values.raw import types_that
@@ -16,7 +16,7 @@ from nbckpt.model import Refusal
 from nbckpt.runtime.interrupts import allowed
 
 if TYPE_CHECKING:
-    from nbckpt.capture.groups import Encoder, Group
+    from nbckpt.capture.groups.groups import Encoder, Group
 
 _NAMED = (FunctionType, type)
 
@@ -67,7 +67,7 @@ class LiveEncoder:
             Names of functions and classes that streams may refer to; others are no matter.
         """
         # Not before something is kept: a restore into an empty namespace keeps nothing.
-        from nbckpt.capture.groups import Encoder
+        from nbckpt.capture.groups.groups import Encoder
         from nbckpt.codecs.pickler import homes_of
 
         homes = homes_of(self._tracker.values(), self._homes_first(definitions))
@@ -135,7 +135,7 @@ class LiveEncoder:
         self, namespace: dict[str, object], names: Iterable[str]
     ) -> list[tuple[str, ...]]:
         """The same of any namespace; what is kept as a statement, or not at all, shares nothing."""
-        from nbckpt.capture.groups import Encoder
+        from nbckpt.capture.groups.groups import Encoder
         from nbckpt.codecs.pickler import homes_of
 
         mutable = self._shareable(namespace, names)
@@ -166,6 +166,6 @@ def _what_breaks(encoder: Encoder, name: str) -> str:
 
 
 def _group_of(refusal: Refusal) -> Group:
-    from nbckpt.capture.groups import Group
+    from nbckpt.capture.groups.groups import Group
 
     return Group((refusal.variable,), None, (refusal,))

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any, NamedTuple
 
-from nbckpt.capture.untrusted import require_trusted_value
+from nbckpt.capture.untrusted import require_trusted_value, untrusted_in
 from nbckpt.codecs.loading import Binding, Loading, decode, lent
 from nbckpt.digests import Digest
-from nbckpt.errors import NOT_YOURS, NbckptError, RestoreError
+from nbckpt.errors import USER_CODE_ERRORS, NbckptError, RestoreError
 from nbckpt.fingerprint import random_state
 from nbckpt.fingerprint.values.destructors import let_go
-from nbckpt.model import Manifest, Refusal, Variable
+from nbckpt.model import Manifest, Refusal, Variable, size_of_all
 from nbckpt.runtime.gc_pause import uncollected
 from nbckpt.runtime.interrupts import allowed
 from nbckpt.storage.store import Store
@@ -96,11 +96,11 @@ def load(
     silenced
         Filters of warnings that hold while values are built, besides those that are in force.
     """
-    untrusted = [v for n, v in wanted.items() if not v.trusted and n not in random_state.NAMES]
+    untrusted = tuple(untrusted_in(wanted))
     wanted = {n: v for n, v in wanted.items() if v.trusted}
     differing = _differing(wanted, live)
     builder = _Builder(store, namespace, live, manifest, differing)
-    size = sum({v.blob: v.size_bytes for n, v in wanted.items() if n in differing}.values())
+    size = size_of_all(v for n, v in wanted.items() if n in differing)
     with Bar("restoring", size) as bar, _warnings_shown(silenced), nothing_drawn(), uncollected():
         for name in differing:
             builder.build(wanted[name])
@@ -114,7 +114,7 @@ def load(
         values,
         unchanged,
         failed=tuple(builder.failed.values()),
-        untrusted=tuple(Refusal(v.name, v.name, v.type_name, NOT_YOURS) for v in untrusted),
+        untrusted=untrusted,
         bindings=tuple(builder.bindings),
     )
 
@@ -220,15 +220,15 @@ class _Builder:
                 self._unfilled.append((variable, loading, values))
             self.bindings += ((frozenset(values), binding) for binding in loading.bindings or ())
             for note in loading.notes:
-                self.notes.setdefault(note, []).extend(variable.group or (variable.name,))
-        except (Exception, SystemExit, GeneratorExit) as error:  # a value's own code raises it
+                self.notes.setdefault(note, []).extend(variable.group)
+        except USER_CODE_ERRORS as error:  # a value's own code raises it
             self._failing[variable.blob] = variable
             self._lacks_a_name |= isinstance(error, NameError)
             self._fail(variable, error)
 
     def _fail(self, variable: Variable, error: BaseException) -> None:
         text = str(error) if isinstance(error, NbckptError) else f"{type(error).__name__}: {error}"
-        for name in variable.group or (variable.name,):
+        for name in variable.group:
             type_name = self.manifest[name].type_name if name in self.manifest else "?"
             self.failed[name] = Refusal(name, name, type_name, f"did not come back: {text}")
 
@@ -257,16 +257,12 @@ class _Builder:
                     loading.fill()
                     # A frozenset that is a variable is another one then.
                     self.values.update({n: v for n, v in values.items() if n in self.values})
-                except (
-                    Exception,
-                    SystemExit,
-                    GeneratorExit,
-                ) as error:  # a key's own code raises it
+                except USER_CODE_ERRORS as error:  # a key's own code raises it
                     self._take_back(variable)
                     self._fail(variable, error)
 
     def _take_back(self, variable: Variable) -> None:
-        lost = frozenset(variable.group or (variable.name,))
+        lost = frozenset(variable.group)
         for names, binding in self.bindings:
             if names <= lost:
                 binding.drop()

@@ -8,7 +8,8 @@ is read, with names, types, shapes and previews, until the user trusts it.
 from __future__ import annotations
 
 from nbckpt.errors import NOT_YOURS, TRUST_IT, UntrustedError
-from nbckpt.model import Checkpoint, Variable
+from nbckpt.fingerprint import random_state
+from nbckpt.model import Checkpoint, Manifest, Refusal, Variable
 
 
 def require_trusted(checkpoint: Checkpoint) -> None:
@@ -41,3 +42,12 @@ def require_trusted_value(variable: Variable, checkpoint: str = "") -> None:
         at = f" at checkpoint {checkpoint!r}" if checkpoint else ""
         message = f"{variable.name!r}{at} {NOT_YOURS}, so it is not built: {TRUST_IT}"
         raise UntrustedError(message)
+
+
+def untrusted_in(manifest: Manifest) -> list[Refusal]:
+    """The user's variables that are not built, as they are neither his own nor trusted."""
+    return [
+        Refusal(name, name, variable.type_name, NOT_YOURS)
+        for name, variable in manifest.items()
+        if not variable.trusted and name not in random_state.NAMES
+    ]

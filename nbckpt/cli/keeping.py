@@ -110,7 +110,7 @@ def _prune(arguments: argparse.Namespace) -> int:
 
 def _cost(arguments: argparse.Namespace) -> int:
     from nbckpt.reports.costs import costs_text
-    from nbckpt.session.costs import call_as_json, ledger_of
+    from nbckpt.session.history.costs import call_as_json, ledger_of
     from nbckpt.timeline.recordings import RECORDING
 
     with writing_session(arguments) as session:

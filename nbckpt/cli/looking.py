@@ -77,7 +77,7 @@ def _log(arguments: argparse.Namespace) -> int:
     from nbckpt import reports
     from nbckpt.reports import json_output
     from nbckpt.reports.questions import waits_text
-    from nbckpt.session.costs import ledger_of
+    from nbckpt.session.history.costs import ledger_of
     from nbckpt.timeline.approvals import APPROVAL, Questions
     from nbckpt.timeline.references import unknown_branch
 
@@ -119,8 +119,8 @@ def _status(arguments: argparse.Namespace) -> int:
 def _show(arguments: argparse.Namespace) -> int:
     from nbckpt import reports
     from nbckpt.reports import json_output
-    from nbckpt.session.costs import call_as_json, ledger_of, replays_in
-    from nbckpt.session.recorded_outputs import recorded_outputs
+    from nbckpt.session.history.costs import call_as_json, ledger_of, replays_in
+    from nbckpt.session.history.recorded_outputs import recorded_outputs
 
     session = looking_session(arguments)
     ledger = ledger_of(session.store, session.timeline)

@@ -23,7 +23,7 @@ from nbckpt.fingerprint.values.reducing import (
 )
 
 if TYPE_CHECKING:
-    from nbckpt.codecs.reducers import Reducer
+    from nbckpt.codecs.pickler import Reducer
 
 _TELLING = frozenset(
     {

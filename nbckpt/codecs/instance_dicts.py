@@ -22,8 +22,7 @@ from nbckpt.types.adapter import RefusalError
 from nbckpt.types.setters import set_state
 
 if TYPE_CHECKING:
-    from nbckpt.codecs.pickler import NamespacePickler
-    from nbckpt.codecs.reducers import Reducer
+    from nbckpt.codecs.pickler import NamespacePickler, Reducer
 
 Memo = Mapping[int, tuple[int, object]]
 

@@ -20,7 +20,7 @@ from nbckpt.codecs import (
     instance_dicts,
     storages,
 )
-from nbckpt.codecs.reducers import Reduced, Reducer, reducer_for
+from nbckpt.codecs.reducers import reducer_for
 from nbckpt.codecs.sources import Source
 from nbckpt.codecs.streams import StreamWriter
 from nbckpt.fingerprint.values.homes import is_made_module
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 OUT_OF_BAND_BYTES = 16 * 1024
 """A buffer smaller than this stays in the stream: a part of its own would cost more."""
+
+Reduced = Any  # what __reduce__ may return, or NotImplemented
+Reducer = Callable[["NamespacePickler", Any], Reduced]
 
 
 def _no_statement(_: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copyreg
 from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 from nbckpt.codecs import (
     alive,
@@ -44,10 +44,7 @@ from nbckpt.fingerprint.values.reducing import (
 from nbckpt.types.registry import adapter_for
 
 if TYPE_CHECKING:
-    from nbckpt.codecs.pickler import NamespacePickler
-
-Reduced: TypeAlias = Any  # what __reduce__ may return, or NotImplemented
-Reducer: TypeAlias = "Callable[[NamespacePickler, Any], Reduced]"
+    from nbckpt.codecs.pickler import NamespacePickler, Reduced, Reducer
 
 
 def reducer_for(kind: type) -> Reducer | None:

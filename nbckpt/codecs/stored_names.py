@@ -40,7 +40,7 @@ STORED: dict[str, str] = {
     "type_alias": "nbckpt.codecs.named:make_alias",
     "type_variable": "nbckpt.codecs.named:make_variable",
     "set_type_variable": "nbckpt.codecs.named:set_members",
-    "recipe": "nbckpt.capture.recipes:follow",
+    "recipe": "nbckpt.capture.recipes.recipes:follow",
     # -- objects of any class
     "itself": "nbckpt.codecs.functions:itself",
     "new_bare": "nbckpt.codecs.bare_instances:new_bare",
@@ -180,7 +180,7 @@ STORED: dict[str, str] = {
     "Refusal": "nbckpt.model:Refusal",
     "Variable": "nbckpt.model:Variable",
     "Variables": "nbckpt.timeline.checkpoint_records:_Variables",
-    "MoveResult": "nbckpt.session.move_result:MoveResult",
+    "MoveResult": "nbckpt.session.moves.move_result:MoveResult",
     "Rerun": "nbckpt.steps.rerun.result:Rerun",
     "CellRun": "nbckpt.steps.rerun.result:CellRun",
     "Pruned": "nbckpt.storage.pruning:Pruned",

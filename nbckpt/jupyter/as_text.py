@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nbckpt import reports
-from nbckpt.session.costs import ledger_of
+from nbckpt.session.history.costs import ledger_of
 from nbckpt.session.session import Session
 
 WIDTH = 110

@@ -25,9 +25,11 @@ from IPython.core.interactiveshell import InteractiveShell
 from nbckpt.errors import NbckptError
 from nbckpt.jupyter import notices
 from nbckpt.reports.questions import command, outcome_text, waits_text
+from nbckpt.session.session import Session
 from nbckpt.steps.approvals import terminal
-from nbckpt.steps.approvals.desk import Desk
-from nbckpt.steps.approvals.showing import Line, Shown
+from nbckpt.steps.approvals.desk import Desk, desk_of
+from nbckpt.steps.approvals.showing import Line
+from nbckpt.steps.execution.step_state import Shown
 from nbckpt.timeline.approvals import Question
 
 CODE = Path(__file__).with_name("static") / "approval.js"
@@ -38,8 +40,9 @@ STDERR = 2
 _STYLE = "border-left: 4px solid var(--jp-warn-color1, orange); padding: 2px 8px"
 
 
-def ask(shell: InteractiveShell, desk: Desk, question: Question) -> Shown:
+def ask(shell: InteractiveShell, session: Session, question: Question) -> Shown:
     """Show a question as well as the front end can."""
+    desk = desk_of(session)
     if getattr(shell, "kernel", None) is not None:
         return Below(shell, desk, question)
     return terminal.Prompt(desk, question) if terminal.can_prompt() else Line(desk, question)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.capture.background_work import AtWork, at_work, threads_at_work
 from nbckpt.fingerprint.values.widgets import callbacks_of, may_hold_widgets, shown_widgets
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session

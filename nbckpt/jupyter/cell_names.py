@@ -10,7 +10,7 @@ from nbckpt.model import Cell
 if TYPE_CHECKING:
     from nbckpt.jupyter.notebook.identities import Identities
     from nbckpt.session.session import Session
-    from nbckpt.steps.step_request import Request
+    from nbckpt.steps.execution.step_request import Request
 
 
 class CellNames:

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import InputRejected
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt.errors import NbckptError, StoreError, line_of
+from nbckpt.errors import USER_CODE_ERRORS, NbckptError, StoreError, line_of
 from nbckpt.jupyter import autos, marking, notices
 from nbckpt.jupyter.autos import Auto, Ended
 from nbckpt.jupyter.cell_names import CellNames
-from nbckpt.jupyter.running_cell import ANYTHING, RunningCell
+from nbckpt.jupyter.running_cell import RunningCell
 from nbckpt.session.session import Session
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 
 # What only cells need is imported by the first of them, not by `%load_ext` and `%resume`.
 if TYPE_CHECKING:
     from nbckpt.jupyter.outputs import Recorder
+    from nbckpt.steps.execution.step_request import Request
     from nbckpt.steps.step import Step
-    from nbckpt.steps.step_request import Request
 
 
 class CellRejected(InputRejected):
@@ -83,7 +83,7 @@ class CellSteps:
             If the line asks for what cannot be.
         """
         from nbckpt.jupyter import options
-        from nbckpt.steps.step_request import Request
+        from nbckpt.steps.execution.step_request import Request
 
         assert cell.tree is not None
         if cell.override is not None:
@@ -130,7 +130,7 @@ class CellSteps:
                 raise _rejected(problem) from problem
             notices.warn(f"{failure}: {problem}")
             return cell
-        except ANYTHING as defect:  # a hook's error never breaks the user's cell
+        except USER_CODE_ERRORS as defect:  # a hook's error never breaks the user's cell
             notices.notify_defect(self._session, failure, defect)
             return self._refused(cell, request, f"a defect in nbckpt: {line_of(defect)}")
         if explicit and cell.override is None:
@@ -155,14 +155,14 @@ class CellSteps:
             session.workspace.unkept.makers or session.workspace.unkept.since
         ):
             return
-        from nbckpt.steps import remake
+        from nbckpt.steps.remake import remake
 
         failure = "what could not be kept was not made again"
         try:
             remake.before(session, tree)
         except NbckptError as problem:
             notices.warn(f"{failure}: {problem}")
-        except ANYTHING as defect:  # a hook's error never breaks the user's cell
+        except USER_CODE_ERRORS as defect:  # a hook's error never breaks the user's cell
             notices.notify_defect(session, failure, defect)
 
     def notify_made(self) -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt.errors import NbckptError, NotebookError, UsageError
+from nbckpt.errors import USER_CODE_ERRORS, NbckptError, NotebookError, UsageError
 from nbckpt.jupyter import marking, notices
 from nbckpt.jupyter.callbacks import BackgroundChanges, touched_by_callbacks, touched_by_pages
 from nbckpt.jupyter.cell_steps import CellSteps
@@ -32,10 +32,10 @@ from nbckpt.jupyter.interrupting import (
     is_of_cell,
     is_outermost,
 )
-from nbckpt.jupyter.running_cell import ANYTHING, NO_CODE, CellOverride, RunningCell
+from nbckpt.jupyter.running_cell import NO_CODE, CellOverride, RunningCell
 from nbckpt.runtime.interrupts import allowed, held
 from nbckpt.session.session import Session
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 
 # What only cells need is imported by the first of them, not by `%load_ext` and `%resume`.
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class Cells:
             if is_restored:
                 self.session.workspace.observer.was_restored(tree)
             self.session.workspace.observer.cell_begins(self._cell.acting, is_restored=is_restored)
-        except ANYTHING as defect:  # a hook's error never breaks the user's cell
+        except USER_CODE_ERRORS as defect:  # a hook's error never breaks the user's cell
             notices.notify_defect(self.session, "what this cell does is not observed", defect)
 
     @callback
@@ -227,7 +227,7 @@ class Cells:
         except KeyboardInterrupt:
             notices.warn(f"{subject} was NOT kept: it was interrupted meanwhile")
             raise
-        except ANYTHING as defect:
+        except USER_CODE_ERRORS as defect:
             # A hook's error never breaks the user's cell, and no value of theirs ends the kernel.
             notices.notify_defect(self.session, f"{subject} was NOT kept", defect)
         finally:

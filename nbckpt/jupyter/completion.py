@@ -16,7 +16,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.errors import NbckptError
 from nbckpt.session.session import Session
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 from nbckpt.text.escape import on_a_line
 from nbckpt.timeline.approvals import APPROVAL, VERDICTS, Questions
 

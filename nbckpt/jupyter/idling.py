@@ -146,7 +146,7 @@ class Idling:
             if self._running or self._begun != begun or not self._is_attached:
                 return
             self._is_ready = True
-            import nbckpt.capture.groups
+            import nbckpt.capture.groups.groups
             import nbckpt.jupyter.outputs
             import nbckpt.jupyter.telling  # noqa: F401
 

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from nbckpt.capture.selection import Selection
 from nbckpt.errors import UsageError
-from nbckpt.steps.step_request import Request
+from nbckpt.steps.execution.step_request import Request
 from nbckpt.timeline.references import require_name
 
 

@@ -23,7 +23,7 @@ from nbckpt.session.session import Session
 from nbckpt.text.commands import in_notebook
 
 if TYPE_CHECKING:
-    from nbckpt.session.move_result import MoveResult
+    from nbckpt.session.moves.move_result import MoveResult
 
 Args: TypeAlias = Mapping[str, Any]
 Answer: TypeAlias = dict[str, Any]

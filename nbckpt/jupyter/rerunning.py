@@ -14,10 +14,10 @@ from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.running_cell import CellOverride
 from nbckpt.model import Checkpoint
 from nbckpt.runtime.interrupts import held
+from nbckpt.session.history.recorded_cells import Recorded
 from nbckpt.session.session import Session
-from nbckpt.steps.recorded_cells import Recorded
+from nbckpt.steps.execution.step_request import Request
 from nbckpt.steps.rerun.rerun import Rerun, driven, rerun_with
-from nbckpt.steps.step_request import Request
 
 
 class InShell:

@@ -12,12 +12,10 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from nbckpt.jupyter.outputs import Recorder
+    from nbckpt.steps.execution.step_request import Request
     from nbckpt.steps.step import Step
-    from nbckpt.steps.step_request import Request
 
 NO_CODE = ast.Module([], [])
-ANYTHING = (Exception, SystemExit, GeneratorExit)
-"""Exceptions of a value's own code as it is looked at, a wish to end the kernel too."""
 
 
 class CellOverride(NamedTuple):

@@ -25,14 +25,13 @@ from nbckpt.jupyter.transforming import Transformer
 from nbckpt.session.session import Session
 from nbckpt.session.shutdown import end
 from nbckpt.steps import current_session
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 from nbckpt.storage.store import Store
 from nbckpt.timeline.events import let_shell_warn
 
 if TYPE_CHECKING:
     from nbckpt.jupyter.rerunning import InShell
-    from nbckpt.steps.approvals.desk import Desk
-    from nbckpt.steps.approvals.showing import Shown
+    from nbckpt.steps.execution.step_state import Shown
     from nbckpt.timeline.approvals import Question
 
 _ATTRIBUTE = "_nbckpt_extension"
@@ -136,11 +135,11 @@ class Extension:
             self.session.workspace.observer.end()
             self.session.store.close()
 
-    def _ask(self, desk: Desk, question: Question) -> Shown:
+    def _ask(self, session: Session, question: Question) -> Shown:
         """Show a question of `nbckpt.approve` below the cell that asks it."""
         from nbckpt.jupyter import asking
 
-        return asking.ask(self._shell, desk, question)
+        return asking.ask(self._shell, session, question)
 
     def _runner(self, *, quiet: bool = False) -> InShell:
         """Run recorded cells as the shell runs any cell."""

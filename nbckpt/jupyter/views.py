@@ -20,8 +20,8 @@ from nbckpt.jupyter.panel import WRITES, Panel, refusal
 from nbckpt.jupyter.throttle import Throttle
 from nbckpt.reports.timeline_rows import Listed, Listing
 from nbckpt.runtime import clock
-from nbckpt.session.costs import ledger_of
-from nbckpt.steps.step_state import StepState
+from nbckpt.session.history.costs import ledger_of
+from nbckpt.steps.execution.step_state import StepState
 
 BRIEF_S = 0.2
 """Of what takes less, no view says that it runs."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from nbckpt.digests import Digest
 from nbckpt.llm import bodies, providers
@@ -16,6 +16,7 @@ from nbckpt.llm.http_request import HttpRequest, RecordedResponse
 from nbckpt.llm.index import Asking
 from nbckpt.llm.keys import Canonical
 from nbckpt.llm.occurrence import Occurrence
+from nbckpt.llm.outcomes import CallOutcomes
 from nbckpt.llm.providers import Endpoint
 from nbckpt.llm.scope import Mode
 from nbckpt.llm.step_scope import Scope
@@ -23,9 +24,6 @@ from nbckpt.llm.usage import Usage, usage_of
 from nbckpt.runtime import clock
 from nbckpt.runtime.interrupts import held
 from nbckpt.timeline.recordings import Headers, Outcome
-
-if TYPE_CHECKING:
-    from nbckpt.llm.recording_writer import RecordingWriter
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -84,6 +82,20 @@ class Question(NamedTuple):
         self.occurrence.give_back(self.request, within, within.around or within)
 
 
+class CallWriter(Protocol):
+    """Writes what a call brought, and what became of it."""
+
+    @property
+    def outcomes(self) -> CallOutcomes:
+        """Counts of the session's calls."""
+
+    def keep(self, call: Call, state: Outcome) -> Future[None] | None:
+        """Write what a call brought; done when it is durable, None if the disk refused."""
+
+    def failed(self, call: Call, error: BaseException | str) -> None:
+        """Note that a call was not answered."""
+
+
 class Call:
     """One model call, of which a seam tells what happens to it.
 
@@ -103,7 +115,7 @@ class Call:
 
     def __init__(
         self,
-        writer: RecordingWriter,
+        writer: CallWriter,
         question: Question,
         kept: RecordedResponse | None = None,
         *,
@@ -129,6 +141,11 @@ class Call:
         self._tail = b"\n"  # marks stand at the beginning of a line
         self._has_ended = self._is_enough = self._has_failed = False
         self._written = 0  # bytes that the newest record has
+
+    @property
+    def scope(self) -> Scope:
+        """The step or item to which it belongs."""
+        return self.question.scope
 
     @property
     def duration_s(self) -> float:
@@ -257,7 +274,7 @@ class Call:
             self._has_ended = True
         if kind.enough is not None and kind.enough.search(window):
             self._is_enough = True
-            self.question.scope.said_all.add(self)
+            self.scope.said_all.add(self)
         return self._has_ended
 
     def _problem(self) -> str:

@@ -13,9 +13,9 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbckpt.llm.http_request import RecordedResponse
+from nbckpt.llm.occurrence import Occurrence
 
 if TYPE_CHECKING:
-    from nbckpt.llm.occurrence import Occurrence
     from nbckpt.timeline.recordings import Recording
 
 HEAD_S = 600.0

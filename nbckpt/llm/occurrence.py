@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from nbckpt.llm.step_scope import Scope
-
 
 class Counts(Protocol):
     """Gives equal calls numbers, and takes those back of calls that have no answer."""
@@ -21,6 +19,18 @@ class Counts(Protocol):
 
     def give_back(self, key: str, n: int, /) -> None:
         """Have the next equal call take `n`."""
+
+
+class ItemCounts(Counts, Protocol):
+    """Gives equal calls of one item numbers; of a step outside of its items, those of the step."""
+
+    @property
+    def item(self) -> str:
+        """The item; empty outside of items."""
+
+    @property
+    def has_items(self) -> bool:
+        """True if the step goes through items."""
 
 
 class KnownOccurrences(Protocol):
@@ -51,7 +61,7 @@ class Occurrence(NamedTuple):
     nth: int = 0
     is_found: bool = False
 
-    def give_back(self, key: str, within: Scope | None, counts: Counts) -> None:
+    def give_back(self, key: str, within: ItemCounts | None, counts: Counts) -> None:
         """Note that it has no answer: the next equal call stands in its place."""
         if not self.is_found:
             counts.give_back(key, self.number)
@@ -60,7 +70,7 @@ class Occurrence(NamedTuple):
 
 
 def occurrence_of(
-    key: str, within: Scope | None, counts: Counts, known: KnownOccurrences
+    key: str, within: ItemCounts | None, counts: Counts, known: KnownOccurrences
 ) -> Occurrence:
     """The place of a call that begins now.
 

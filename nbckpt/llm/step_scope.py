@@ -5,19 +5,28 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 from weakref import WeakSet
 
 from nbckpt.llm.flights import Flights
 from nbckpt.llm.waiting import wait
 
-if TYPE_CHECKING:
-    from nbckpt.llm.call import Call
-
 MOST_REPEATED = 200
 MOST_LISTED = 500
+
+
+class StreamedCall(Protocol):
+    """A call whose stream can have said everything before it is read to its end."""
+
+    @property
+    def scope(self) -> Scope:
+        """The step or item to which it belongs."""
+
+    def settle(self) -> Future[None] | None:
+        """Keep what was said, if that is everything; what to wait for."""
 
 
 @dataclass(eq=False)
@@ -66,7 +75,9 @@ class Scope:
     def __post_init__(self) -> None:
         around = self.around
         self._lock: threading.Lock = around._lock if around else threading.Lock()  # noqa: SLF001
-        self.said_all: WeakSet[Call] = WeakSet() if self.around is None else self.around.said_all
+        self.said_all: WeakSet[StreamedCall] = (
+            WeakSet() if self.around is None else self.around.said_all
+        )
         self._next: Counter[str] = Counter()
         self._given_back: dict[str, list[int]] = {}
         self.flights = Flights()
@@ -158,7 +169,7 @@ class Scope:
         """Keep what has been said in full, though nobody has read to its end."""
         for call in list(self.said_all):
             # What other items are still reading has its end to come.
-            if self.around is None or call.question.scope is self:
+            if self.around is None or call.scope is self:
                 wait(call.settle())
 
     def absorb(self, inner: Scope) -> None:

@@ -17,7 +17,7 @@ from nbckpt.reports.standing import (
     status_text,
     strangers_text,
 )
-from nbckpt.session.summaries import (
+from nbckpt.session.history.summaries import (
     size_of,
     state_text,
     summary_of,

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from nbckpt.model import Record
-from nbckpt.session.costs import CostLedger
+from nbckpt.session.history.costs import CostLedger
 from nbckpt.text.tables import Column, table_text
 from nbckpt.text.units import usd_text
 

@@ -9,8 +9,8 @@ from typing import Any
 from nbckpt.errors import NOT_YOURS, TRUST_IT
 from nbckpt.model import Checkpoint, Record, Variable
 from nbckpt.runtime import clock
-from nbckpt.session.costs import CostLedger
-from nbckpt.session.summaries import (
+from nbckpt.session.history.costs import CostLedger
+from nbckpt.session.history.summaries import (
     ID_LENGTH,
     origin_text,
     state_text,

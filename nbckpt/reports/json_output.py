@@ -6,7 +6,7 @@ import datetime as dt
 
 from nbckpt import reports
 from nbckpt.model import Checkpoint
-from nbckpt.session.costs import CostLedger, Spent
+from nbckpt.session.history.costs import CostLedger, Spent
 from nbckpt.timeline.call_counts import Kept
 from nbckpt.timeline.timeline import Timeline
 

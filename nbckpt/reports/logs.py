@@ -7,8 +7,8 @@ from collections.abc import Container
 from nbckpt.model import Checkpoint
 from nbckpt.reports import graph as lanes
 from nbckpt.runtime import clock
-from nbckpt.session.costs import CostLedger, Spent
-from nbckpt.session.summaries import (
+from nbckpt.session.history.costs import CostLedger, Spent
+from nbckpt.session.history.summaries import (
     ID_LENGTH,
     origin_text,
     size_of,

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from nbckpt.errors import TRUST_IT
 from nbckpt.model import Checkpoint
-from nbckpt.session.summaries import ID_LENGTH
+from nbckpt.session.history.summaries import ID_LENGTH
 from nbckpt.text.escape import on_a_line
 from nbckpt.text.units import count_text, duration_text
 
 if TYPE_CHECKING:
-    from nbckpt.session.move_result import MoveResult
+    from nbckpt.session.moves.move_result import MoveResult
 
 
 def moved_lines(moved: MoveResult, did: str, notebook: str) -> list[str]:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbckpt.runtime import clock
-from nbckpt.session.costs import ledger_of
-from nbckpt.session.summaries import ID_LENGTH, state_text
+from nbckpt.session.history.costs import ledger_of
+from nbckpt.session.history.summaries import ID_LENGTH, state_text
 from nbckpt.text.escape import lines_of
 from nbckpt.text.tables import facts_text
 from nbckpt.text.units import age_text, bytes_text, count_text

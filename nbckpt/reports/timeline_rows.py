@@ -13,7 +13,7 @@ from nbckpt.errors import NbckptError
 from nbckpt.model import AUTOMATIC, Checkpoint
 from nbckpt.reports import json_output, size_of, user_names
 from nbckpt.reports.graph import parents_first
-from nbckpt.session.costs import (
+from nbckpt.session.history.costs import (
     NOTHING,
     CostLedger,
     Spent,
@@ -21,7 +21,7 @@ from nbckpt.session.costs import (
     ledger_of,
     replays_in,
 )
-from nbckpt.session.recorded_outputs import recorded_outputs
+from nbckpt.session.history.recorded_outputs import recorded_outputs
 from nbckpt.timeline.following import next_names
 
 if TYPE_CHECKING:

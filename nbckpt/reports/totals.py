@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from nbckpt.session.costs import ledger_of
+from nbckpt.session.history.costs import ledger_of
 from nbckpt.storage.sizes import size_of
 
 if TYPE_CHECKING:

@@ -14,12 +14,12 @@ from nbckpt.timeline.fold import MICROSECOND
 from nbckpt.timeline.records import note_record, tag_record
 
 if TYPE_CHECKING:
-    from nbckpt.session.session import Session
+    from nbckpt.session.session_parts import SessionParts
 
 _TAG = re.compile(r"(?![~-])[^\s,#]+")
 
 
-def tag(session: Session, ref: str, tags: Sequence[str], *, delete: bool) -> Checkpoint:
+def tag(session: SessionParts, ref: str, tags: Sequence[str], *, delete: bool) -> Checkpoint:
     """Give a checkpoint tags, or take them away."""
     checkpoint = session.get(ref)
     if not tags:
@@ -42,7 +42,7 @@ def tag(session: Session, ref: str, tags: Sequence[str], *, delete: bool) -> Che
     return _mark(session, checkpoint, records)
 
 
-def note(session: Session, ref: str, text: str) -> Checkpoint:
+def note(session: SessionParts, ref: str, text: str) -> Checkpoint:
     """Give a checkpoint another note."""
     require_text(text, "a note")
     checkpoint = session.get(ref)
@@ -58,7 +58,7 @@ def require_tag(text: str) -> None:
         raise UsageError(message)
 
 
-def _mark(session: Session, checkpoint: Checkpoint, records: list[Record]) -> Checkpoint:
+def _mark(session: SessionParts, checkpoint: Checkpoint, records: list[Record]) -> Checkpoint:
     session.writes.follow(f"the mark of {checkpoint.name!r}", session.writes.append(records))
     for record in records:
         session.timeline.apply(record)

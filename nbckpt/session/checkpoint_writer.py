@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from nbckpt.capture.capture import Captured
 from nbckpt.capture.selection import Selection
@@ -25,7 +25,13 @@ from nbckpt.timeline.checkpoint_records import checkpoint_record
 from nbckpt.timeline.records import event_record
 
 if TYPE_CHECKING:
-    from nbckpt.session.session import Session
+    from nbckpt.config.settings import Settings
+    from nbckpt.session.branch_position import BranchPosition
+    from nbckpt.session.history_follower import HistoryFollower
+    from nbckpt.session.pending_writes import PendingWrites
+    from nbckpt.session.workspace.workspace import Workspace
+    from nbckpt.storage.store import Store
+    from nbckpt.timeline.timeline import Timeline
 
 
 class _Look(NamedTuple):
@@ -35,10 +41,45 @@ class _Look(NamedTuple):
     added_bytes: int
 
 
+class JoinedCells(Protocol):
+    """Cells that ran and are not kept yet."""
+
+    @property
+    def cells(self) -> list[Cell]:
+        """The cells, oldest first."""
+
+    def kept(self, checkpoint: Checkpoint, written: Future[None]) -> None:
+        """Take note of a finished checkpoint."""
+
+
+class WritingSession(Protocol):
+    """The parts of a session from which its checkpoints are made."""
+
+    id: str
+    notebook: str
+    store: Store
+    timeline: Timeline
+    writes: PendingWrites
+    position: BranchPosition
+    follower: HistoryFollower
+    workspace: Workspace
+
+    @property
+    def settings(self) -> Settings:
+        """The settings that hold for it."""
+
+    @property
+    def pending_cells(self) -> JoinedCells:
+        """The cells that its next checkpoint joins."""
+
+    def emit(self, what: str) -> None:
+        """Let who listens know that something happened."""
+
+
 class CheckpointWriter(Own):
     """Makes the checkpoints of one session."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: WritingSession) -> None:
         self._session = session
         self._difference: Difference[str, Variable] = Difference()
         self._look: _Look | None = None  # when the look began that a checkpoint is made of

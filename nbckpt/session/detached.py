@@ -13,7 +13,7 @@ from typing import NamedTuple
 from nbckpt.capture.untrusted import require_trusted
 from nbckpt.errors import BranchNotFoundError
 from nbckpt.model import Checkpoint
-from nbckpt.session import branching
+from nbckpt.session.moves import branching
 from nbckpt.session.session import Session
 from nbckpt.text.escape import on_a_line
 from nbckpt.timeline.references import unknown_branch

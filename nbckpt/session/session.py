@@ -19,17 +19,17 @@ from nbckpt.errors import StoreError
 from nbckpt.fingerprint.names import Own
 from nbckpt.model import Checkpoint
 from nbckpt.runtime import clock, telemetry
-from nbckpt.session import navigation
 from nbckpt.session.auto.pending_cells import PendingCells
 from nbckpt.session.branch_position import BranchPosition
 from nbckpt.session.checkpoint_writer import CheckpointWriter
 from nbckpt.session.history_follower import HistoryFollower
-from nbckpt.session.move_result import MoveResult
+from nbckpt.session.moves import navigation
+from nbckpt.session.moves.move_result import MoveResult
 from nbckpt.session.parquet_tables import TableKeeper
 from nbckpt.session.pending_writes import PendingWrites, Writer
 from nbckpt.session.reducers import Reducer
 from nbckpt.session.shutdown import register_atexit
-from nbckpt.session.workspace import Workspace
+from nbckpt.session.workspace.workspace import Workspace
 from nbckpt.storage.store import Store
 from nbckpt.timeline.references import require_name
 from nbckpt.timeline.timeline import Timeline
@@ -249,14 +249,14 @@ class Session(Own):
         expressions: Mapping[str, str] | None = None,
     ) -> MoveResult:
         """Be on a new branch at `ref`; see `branching.fork`."""
-        from nbckpt.session import branching
+        from nbckpt.session.moves import branching
 
         return branching.fork(self, ref, branch, values or {}, expressions or {})
 
     @verb
     def switch(self, branch: str) -> MoveResult:
         """Go to the head of a branch; see `nbckpt.switch`."""
-        from nbckpt.session import branching
+        from nbckpt.session.moves import branching
 
         return branching.switch(self, branch)
 
@@ -269,7 +269,7 @@ class Session(Own):
         expressions: Mapping[str, str] | None = None,
     ) -> Checkpoint:
         """Give variables values by hand, as if a step had made them; see `branching.update`."""
-        from nbckpt.session import branching
+        from nbckpt.session.moves import branching
 
         return branching.update(self, ref, values, as_step, expressions or {})
 

@@ -7,19 +7,37 @@ import os
 import sys
 import weakref
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from nbckpt.errors import NbckptError
 from nbckpt.timeline.events import ENDED
 
 if TYPE_CHECKING:
-    from nbckpt.session.session import Session
+    from nbckpt.session.pending_writes import PendingWrites
 
 
-_EXPECTED: weakref.WeakSet[Session] = weakref.WeakSet()
+class UnkeptCells(Protocol):
+    """Cells that are not kept yet."""
+
+    def keep_aside(self) -> object:
+        """Keep them before the session ends."""
 
 
-def end(session: Session) -> None:
+class EndingSession(Protocol):
+    """The parts of a session that matter when it ends."""
+
+    ended: bool
+    writes: PendingWrites
+
+    @property
+    def pending_cells(self) -> UnkeptCells:
+        """Cells that the next checkpoint would hold."""
+
+
+_EXPECTED: weakref.WeakSet[EndingSession] = weakref.WeakSet()
+
+
+def end(session: EndingSession) -> None:
     """Keep what is joined and note that the session ends as it should; once."""
     if session.ended:
         return
@@ -32,7 +50,7 @@ def end(session: Session) -> None:
                 session.writes.record_event(ENDED)
 
 
-def register_atexit(session: Session) -> None:
+def register_atexit(session: EndingSession) -> None:
     """Have the session ended when the interpreter exits, if it is still there."""
     if session in _EXPECTED:
         return

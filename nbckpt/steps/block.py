@@ -17,8 +17,8 @@ from nbckpt.model import Cell
 from nbckpt.runtime.interrupts import held
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
+from nbckpt.steps.execution.step_request import Request
 from nbckpt.steps.step import Step
-from nbckpt.steps.step_request import Request
 from nbckpt.timeline.references import require_name
 
 

@@ -15,7 +15,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from nbckpt.codecs.loading import Loading, decode
-from nbckpt.errors import RestoreError
+from nbckpt.errors import USER_CODE_ERRORS, RestoreError
 from nbckpt.fingerprint.keys.memory import on_same_memory
 from nbckpt.fingerprint.names import RESULT, Own
 from nbckpt.fingerprint.values.plain import ATOMS
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nbckpt.digests import Json
     from nbckpt.fingerprint.code.bytecode import Names
     from nbckpt.session.session import Session
-    from nbckpt.session.unkept import Maker
+    from nbckpt.session.workspace.unkept import Maker
 
 MAX_BYTES = 1_000_000
 """Of a result that is kept by itself."""
@@ -230,7 +230,7 @@ def _is_code(item: object) -> bool:
 
 def _encoded(session: Session, value: object) -> list[bytes]:
     """The bytes of a result, if there are any, and not too many."""
-    from nbckpt.capture.groups import Encoder
+    from nbckpt.capture.groups.groups import Encoder
     from nbckpt.capture.limits import least_size
     from nbckpt.codecs.pickler import homes_of
 
@@ -264,5 +264,5 @@ def restored(session: Session, described: Mapping[str, Any], maker: Maker) -> ob
     try:
         with allowed():
             return decode(parts, Loading(namespace, namespace.__getitem__), trusted=True)[_NAME]
-    except (Exception, SystemExit, GeneratorExit):  # whatever its own code raises
+    except USER_CODE_ERRORS:  # whatever its own code raises
         return Lost(maker)

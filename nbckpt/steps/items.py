@@ -14,7 +14,7 @@ from nbckpt.steps import current_session, loops
 
 if TYPE_CHECKING:
     from nbckpt.steps.calls.failures import Failure
-    from nbckpt.steps.step import Step
+    from nbckpt.steps.execution.execution import Execution
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 class ThroughItems:
     """Methods of a step for working through many items."""
 
-    def running(self, what: str) -> Step:
+    def running(self, what: str) -> Execution:
         """The step that runs.
 
         Raises
@@ -63,7 +63,7 @@ class ThroughItems:
         """
         step = self.running("track")
         loops.require_top_level(step.request.name, loops.caller(), step.session.namespace)
-        return loops.Tracked(step.loops.tracked, iterable, total, key)
+        return loops.Tracked(step, iterable, total, key)
 
     @overload
     def map(  # type: ignore[overload-overlap]  # the first that fits counts
@@ -151,7 +151,7 @@ class ThroughItems:
 class _Running(ThroughItems):
     """The step that runs, whichever that is; of several the one that began last."""
 
-    def running(self, what: str) -> Step:
+    def running(self, what: str) -> Execution:
         from nbckpt.steps.calls import occurrences
 
         step = occurrences.running_step(current_session.session())

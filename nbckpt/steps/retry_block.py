@@ -18,10 +18,11 @@ from types import FrameType, TracebackType
 from nbckpt.errors import NbckptError, UsageError, line_of
 from nbckpt.fingerprint.names import Own
 from nbckpt.model import AUTOMATIC, Checkpoint
-from nbckpt.session import namespace_restore, unsaved
+from nbckpt.session.moves import namespace_restore, unsaved
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
+from nbckpt.steps.loops import progress
 from nbckpt.text.units import count_text
 
 NAME = "before-recover"
@@ -153,7 +154,7 @@ class _Block:
         self._start = _kept(session)
         self._steps = session.state(StepState)
         self._loops = {
-            step.request.name: step.loops.position for step in self._steps.running.values()
+            step.request.name: progress.position(step) for step in self._steps.running.values()
         }
 
     def ended_well(self, number: int) -> None:
@@ -190,7 +191,7 @@ class _Block:
         session.rescan()
         namespace_restore.restore_all(session, self._start, is_undone=True)
         for name, begun in self._loops.items():
-            self._steps.latest[name].loops.go_again(begun)
+            progress.go_again(self._steps.latest[name], begun)
 
     def _note(self, event: str, **members: object) -> None:
         start = self._start

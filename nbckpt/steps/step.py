@@ -9,98 +9,37 @@ from __future__ import annotations
 
 import ast
 import json
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import replace
 
-from nbckpt.capture.observation import Ran, unheard
-from nbckpt.digests import Digest, Json
+from nbckpt.capture.observation import unheard
+from nbckpt.digests import Json
 from nbckpt.errors import StoreError, UsageError, line_of
 from nbckpt.fingerprint import code
-from nbckpt.fingerprint.names import Own
 from nbckpt.model import Cell, Checkpoint, Key
-from nbckpt.runtime import clock
 from nbckpt.runtime.interrupts import whole
 from nbckpt.session.session import Session
-from nbckpt.steps import loops, remake
+from nbckpt.steps import loops
+from nbckpt.steps.execution.execution import Execution
+from nbckpt.steps.execution.step_before import StepBefore
+from nbckpt.steps.execution.step_request import Request
+from nbckpt.steps.execution.step_state import Interrupted, StepState
 from nbckpt.steps.items import ThroughItems
-from nbckpt.steps.loops import AtItem
-from nbckpt.steps.step_before import StepBefore
-from nbckpt.steps.step_calls import StepCalls
+from nbckpt.steps.loops import progress
+from nbckpt.steps.remake import remake
+from nbckpt.steps.restore.step_restore import restore
 from nbckpt.steps.step_draft import draft_of, failed_draft, note_lost
 from nbckpt.steps.step_keys import StepKeys
-from nbckpt.steps.step_loops import StepLoops
-from nbckpt.steps.step_request import Request
-from nbckpt.steps.step_restore import restore
-from nbckpt.steps.step_state import Interrupted, StepState
 
 _ENCODED = json.JSONEncoder().encode
 """Held from the beginning: a notebook may put another function in the place of `json.dumps`."""
 
 
-@dataclass(eq=False)
-class Step(ThroughItems, Own):
-    """One execution of a step.
-
-    Attributes
-    ----------
-    todo
-        False when its values were restored and the body is to be skipped.
-    restored
-        The checkpoint that was restored; None when the body runs.
-    why
-        Why the body runs, one sentence each.
-    took_s
-        Seconds that it took to restore it.
-    is_kept
-        False where the disk did not let it begin: the body runs, and nothing of it is kept.
-    was_set
-        Process state that was set because the step was restored, a short text each.
-    outside
-        What the body changed that no checkpoint brings back, if its caller has seen it.
-    observed
-        What the body was seen to read and do.
-    began_as
-        What `Checkpoint.began_as` is to say.
-    since
-        When the body began, in seconds since 1970.
-    spent_s
-        Seconds that earlier runs have spent on what this one continues.
-    before
-        The namespace before the body runs.
-    loops
-        Its tracked loops.
-    at
-        Which item is in work.
-    calls
-        Model calls of the body.
-    """
-
-    session: Session
-    request: Request
-    cell: Cell
-    tree: ast.Module
-    key: Key
-    todo: bool = True
-    restored: Checkpoint | None = None
-    why: tuple[str, ...] = ()
-    took_s: float = 0.0
-    is_kept: bool = True
-    was_set: tuple[str, ...] = ()
-    outside: tuple[str, ...] = ()
-    observed: dict[str, Json] = field(default_factory=dict)
-    began_as: Digest = ""
-    since: float = 0.0
-    spent_s: float = 0.0
-    _began: float = 0.0
-    _windows: dict[str, object] = field(default_factory=dict)
+class Step(ThroughItems, Execution):
+    """One execution of a step, from its beginning to its end; its attributes are of `Execution`."""
 
     def __post_init__(self) -> None:
-        self.before = StepBefore()
-        self.loops = StepLoops(self)
-        self.at = AtItem(self.session)
-        self.calls = StepCalls(self)
+        super().__post_init__()
         self._keys = StepKeys(self.session, self.request, self.tree)
 
     @classmethod
@@ -155,20 +94,6 @@ class Step(ThroughItems, Own):
         latest.pop(name, None)
         latest[name] = self
 
-    @property
-    def is_running(self) -> bool:
-        """True if the body has begun, and neither ended nor failed."""
-        return id(self) in self.session.state(StepState).running
-
-    @cached_property
-    def names(self) -> code.Names:
-        """Names that the code reads and binds; a loop asks after each item."""
-        return code.names_of_tree(self.tree, self.session.namespace)
-
-    def elapsed_s(self) -> float:
-        """Seconds since the body began."""
-        return time.perf_counter() - self._began
-
     def _start(self) -> None:
         session, selection = self.session, self.request.selection
         watch = session.state(StepState).watch
@@ -181,16 +106,12 @@ class Step(ThroughItems, Own):
         self.before = StepBefore.taken(session, self.key, self.names)
         session.workspace.tracker.let_go({*self.names.loads, *self.names.binds})
         if not self.request.rerun:
-            self.loops.go_on()
+            progress.go_on(self)
         self._enter()
 
     def _enter(self) -> None:
-        session = self.session
-        session.state(StepState).running[id(self)] = self
-        self.at.scope = self.calls.begin()
-        self.before.note_work(session, self.tree)
-        self._windows = session.workspace.observer.open()
-        self._began, self.since = time.perf_counter(), clock.now()
+        steps = self.session.state(StepState)
+        self.enter(steps.running, steps.at_work, is_fresh=steps.pays_again)
 
     def running(self, what: str) -> Step:
         """The step itself, if it can go through items.
@@ -204,34 +125,6 @@ class Step(ThroughItems, Own):
             message = f"checkpoint {self.request.name!r} has ended: use `{what}` inside of its body"
             raise UsageError(message)
         return self
-
-    def as_it_ran(self, outputs: Sequence[Json], *, is_shown: bool) -> Ran:
-        """The run of the body, as observation is told of it."""
-        namespace = self.session.namespace
-        return Ran(self.tree, self.key, namespace, self.before.values, is_shown, outputs)
-
-    def observe(self, outputs: Sequence[Json] = (), *, is_shown: bool) -> None:
-        """Take note of what the body has read and done so far."""
-        if not self._windows:
-            return
-        ran = self.as_it_ran(outputs, is_shown=is_shown)
-        self.observed = self.session.workspace.observer.close(self._windows, ran)
-
-    def ran(self) -> None:
-        """Have what the body can have changed looked at, by functions that it redefined, too."""
-        session = self.session
-        session.workspace.ran(self.tree)
-        session.workspace.tracker.touched({n for n in self.key.inputs if n in session.namespace})
-
-    @whole
-    def left(self) -> None:
-        """Take note that the body has ended, however: model calls belong to it no more."""
-        self.session.state(StepState).running.pop(id(self), None)
-        windows, self._windows = self._windows, {}
-        if windows:
-            self.session.workspace.observer.discard(windows)
-        self.at.end()
-        self.calls.end()
 
     @whole
     @unheard
@@ -278,14 +171,3 @@ class Step(ThroughItems, Own):
             session.checkpoints.commit(failed)
         self.record_event("failed", failed, took_s=failed.duration_s)
         return failed
-
-    def record_event(self, kind: str, checkpoint: Checkpoint, **members: float) -> None:
-        """Note in the journal something that happened to the step."""
-        self.session.writes.record_event(
-            kind,
-            checkpoint=checkpoint.id,
-            name=checkpoint.name,
-            cell_id=self.cell.cell_id,
-            execution_count=self.cell.execution_count,
-            **members,
-        )

@@ -19,7 +19,8 @@ from nbckpt.runtime.interrupts import allowed
 from nbckpt.runtime.snapshot_dict import differing as differences
 from nbckpt.session.checkpoint_writer import new_id
 from nbckpt.steps import cell_results
-from nbckpt.steps.cache_lookup import (
+from nbckpt.steps.execution.step_state import StepState
+from nbckpt.steps.restore.cache_lookup import (
     addresses_kept,
     changes_outside,
     deleted_names,
@@ -28,13 +29,13 @@ from nbckpt.steps.cache_lookup import (
 from nbckpt.timeline.checkpoint_records import checkpoint_record
 
 if TYPE_CHECKING:
-    from nbckpt.steps.step import Step
+    from nbckpt.steps.execution.execution import Execution
 
 UNANSWERED = "a question of it was not answered"
 _MISSED = "{!r} is another, and it or something beside it may have changed that"
 
 
-def draft_of(step: Step, duration_s: float, state: State) -> Checkpoint:
+def draft_of(step: Execution, duration_s: float, state: State) -> Checkpoint:
     """A checkpoint of what the body of a step has done so far."""
     session, request, before = step.session, step.request, step.before
     captured = session.checkpoints.capture(request.selection)
@@ -79,7 +80,7 @@ def draft_of(step: Step, duration_s: float, state: State) -> Checkpoint:
     )
 
 
-def failed_draft(step: Step, why: str) -> Checkpoint:
+def failed_draft(step: Execution, why: str) -> Checkpoint:
     """A checkpoint that says why nothing of the step is kept."""
     session = step.session
     return Checkpoint(
@@ -97,14 +98,14 @@ def failed_draft(step: Step, why: str) -> Checkpoint:
     )
 
 
-def note_lost(step: Step, problem: StoreError) -> None:
+def note_lost(step: Execution, problem: StoreError) -> None:
     """Have the history say that the disk did not take what the body made."""
     record = checkpoint_record(failed_draft(step, f"not written: {problem}"))
     step.session.writes.append([record], durable=False)
     step.session.timeline.apply(record)
 
 
-def _drawn(step: Step, differing: set[str], now: Manifest) -> dict[str, str]:
+def _drawn(step: Execution, differing: set[str], now: Manifest) -> dict[str, str]:
     """Random generators that the body drew from → digests of their states before."""
     states = step.before.random_states
     drawn = {n: states.get(n, "") for n in random_state.NAMES & differing if n in now}
@@ -114,15 +115,15 @@ def _drawn(step: Step, differing: set[str], now: Manifest) -> dict[str, str]:
 
 
 def _why_unrepeatable(
-    step: Step, captured: Captured, bound: set[str], in_place: set[str]
+    step: Execution, captured: Captured, bound: set[str], in_place: set[str]
 ) -> tuple[str, ...]:
     """Why the step cannot be restored, whatever it reads: a sentence each."""
     session, before = step.session, step.before
-    calls = step.at.scope
+    calls, at_work = step.at.scope, session.state(StepState).at_work
     return (
         *before.tasks,
         *((UNANSWERED,) if calls is not None and calls.is_unanswered else ()),
-        *left_at_work(before.at_work, before.work_since(session)),
+        *left_at_work(before.at_work, before.work_since(session.namespace, at_work)),
         *_results_bound(step, bound - in_place),
         *(_MISSED.format(n) for n in sorted(captured.missed & bound)),
         *keys.changed_databases(step.key),
@@ -132,7 +133,7 @@ def _why_unrepeatable(
     )
 
 
-def _changed_outside(step: Step, refused: set[str], in_place: set[str]) -> tuple[str, ...]:
+def _changed_outside(step: Execution, refused: set[str], in_place: set[str]) -> tuple[str, ...]:
     """Changes of the body that no checkpoint brings back.
 
     Parameters
@@ -149,7 +150,7 @@ def _changed_outside(step: Step, refused: set[str], in_place: set[str]) -> tuple
     )
 
 
-def _changes_in_modules(step: Step) -> tuple[str, ...]:
+def _changes_in_modules(step: Execution) -> tuple[str, ...]:
     """Changes in the user's modules that text or values tell of, where none was observed."""
     observed = step.observed.get("attachments")
     if isinstance(observed, Mapping) and observed.get("modules"):
@@ -158,13 +159,13 @@ def _changes_in_modules(step: Step) -> tuple[str, ...]:
     return (*told, *keys.changed_in_modules(step.key))
 
 
-def _callbacks_of(step: Step, names: set[str]) -> list[str]:
+def _callbacks_of(step: Execution, names: set[str]) -> list[str]:
     """The callbacks of those of the variables that are widgets and could not be kept."""
     values = {n: step.session.namespace.get(n) for n in sorted(names)}
     return [f"callbacks of {n!r}" for n, v in values.items() if is_widget(type(v))]
 
 
-def _changed_before(step: Step, in_place: set[str], refused: set[str]) -> tuple[str, ...]:
+def _changed_before(step: Execution, in_place: set[str], refused: set[str]) -> tuple[str, ...]:
     """Why a step cannot be restored that makes what cannot be kept, and changes what was not.
 
     A cell that failed had made that. To run the step again, for what could not be kept, would
@@ -181,7 +182,7 @@ def _changed_before(step: Step, in_place: set[str], refused: set[str]) -> tuple[
     )
 
 
-def _results_bound(step: Step, bound: set[str]) -> tuple[str, ...]:
+def _results_bound(step: Execution, bound: set[str]) -> tuple[str, ...]:
     """Why a step cannot be restored that binds a result of an earlier cell: `x = Out[3]`.
 
     The shell has a result of its own by then, and what is bound may be a part of that.
@@ -202,7 +203,7 @@ def _results_bound(step: Step, bound: set[str]) -> tuple[str, ...]:
     return tuple(f"{n!r} is what the result of an earlier cell is" for n in names)
 
 
-def _changed_behind(step: Step, bound: set[str], refused: set[str]) -> set[str]:
+def _changed_behind(step: Execution, bound: set[str], refused: set[str]) -> set[str]:
     """Those of `refused`, which the cell does not name, that hold what it bound or changed."""
     namespace = step.session.namespace
     changed, behind = bound & namespace.keys(), refused & namespace.keys()
@@ -216,7 +217,7 @@ def _changed_behind(step: Step, bound: set[str], refused: set[str]) -> set[str]:
         }
 
 
-def _inseparable(step: Step, bound: set[str], now: Manifest) -> tuple[str, ...]:
+def _inseparable(step: Execution, bound: set[str], now: Manifest) -> tuple[str, ...]:
     """Why variables that lie on one memory cannot be kept together."""
     namespace = step.session.namespace
     return tuple(
@@ -226,7 +227,7 @@ def _inseparable(step: Step, bound: set[str], now: Manifest) -> tuple[str, ...]:
     )
 
 
-def _tied_anew(step: Step, now: Manifest, differing: set[str]) -> set[str]:
+def _tied_anew(step: Execution, now: Manifest, differing: set[str]) -> set[str]:
     """Variables that have equal values and other objects in common with each other now."""
     before, binds = step.before.manifest, step.names.binds
 

@@ -10,12 +10,12 @@ from nbckpt.digests import Digest
 from nbckpt.fingerprint.names import Own
 from nbckpt.model import Key
 from nbckpt.session import known_keys
-from nbckpt.steps import makers
+from nbckpt.steps.remake import makers
 
 if TYPE_CHECKING:
     from nbckpt.fingerprint.keys import Inputs
     from nbckpt.session.session import Session
-    from nbckpt.steps.step_request import Request
+    from nbckpt.steps.execution.step_request import Request
 
 
 class StepKeys(Own):

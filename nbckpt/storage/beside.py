@@ -11,6 +11,7 @@ from pathlib import Path
 from nbckpt.errors import StoreError
 from nbckpt.storage import system
 from nbckpt.storage.disk import (
+    OTHERS_TOO,
     delete_folder,
     exists,
     list_folder,
@@ -19,6 +20,7 @@ from nbckpt.storage.disk import (
     refused,
     sync_folder,
 )
+from nbckpt.storage.new_files import NewFile, create_beside
 from nbckpt.storage.store import Store
 
 FOR_OTHERS_TOO = 0o777
@@ -89,6 +91,21 @@ def new_folder(path: Path, inside: Iterable[str] = ()) -> Iterator[Path]:
             for folder in (draft, *(draft / name for name in inside)):
                 system.files.mkdir(folder, FOR_OTHERS_TOO)
         yield draft
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[NewFile]:
+    """A file to be filled, which becomes `path` when the block ends well; else nothing is left.
+
+    Others may read it, as the process's mask says.
+
+    Raises
+    ------
+    StoreError
+        If the disk refuses.
+    """
+    with refused(path), create_beside(path, mode=OTHERS_TOO) as file:
+        yield file
 
 
 @contextmanager

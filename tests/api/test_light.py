@@ -67,7 +67,7 @@ def test_loading_into_ipython_and_resuming_loads_only_what_that_needs(tmp_path: 
     added = {name.partition(".")[0] for name in after - before} - {"IPython"}
     assert added.isdisjoint({*HEAVY, "asyncio", "dill", "html", "nbformat", "rich", "ssl", "tqdm"})
     cells = {
-        "capture.groups",
+        "capture.groups.groups",
         "fingerprint.code.scanning",
         "fingerprint.keys",
         "fingerprint.values.walking",

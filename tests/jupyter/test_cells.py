@@ -12,7 +12,7 @@ import pytest
 import nbckpt
 from nbckpt.fingerprint import random_state
 from nbckpt.steps import current_session
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 from tests.kernels import Kernel
 from tests.notebooks import restart
 

@@ -10,7 +10,7 @@ import pytest
 
 import nbckpt
 from nbckpt.steps import current_session
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 from tests.jupyter.test_cells import restart, run
 
 

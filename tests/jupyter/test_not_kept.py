@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nbckpt.steps import current_session
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 from tests.jupyter.test_cells import restart, run
 
 pytestmark = pytest.mark.sampled(3)

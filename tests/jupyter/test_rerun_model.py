@@ -13,7 +13,7 @@ import pytest
 from nbckpt.jupyter.rerunning import rerun_in
 from nbckpt.jupyter.shell import load, unload
 from nbckpt.steps import current_session
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 
 SETUP = """
 import numpy as np

@@ -13,8 +13,8 @@ import pytest
 from nbckpt.errors import UsageError
 from nbckpt.jupyter.rerunning import rerun_in
 from nbckpt.steps import current_session
+from nbckpt.steps.execution.step_state import StepState
 from nbckpt.steps.rerun.rerun import Rerun, as_record
-from nbckpt.steps.step_state import StepState
 from tests.jupyter.test_cells import restart, run
 from tests.kernels import Kernel, KernelDiedError
 

@@ -17,10 +17,10 @@ from nbckpt.errors import UsageError
 from nbckpt.model import Cell
 from nbckpt.reports import json_output
 from nbckpt.reports.timeline_rows import Listing, details_of
-from nbckpt.session.costs import ledger_of
+from nbckpt.session.history.costs import ledger_of
 from nbckpt.session.session import Session
+from nbckpt.steps.execution.step_request import Request
 from nbckpt.steps.step import Step
-from nbckpt.steps.step_request import Request
 from nbckpt.testing import Provider
 from tests.llm.asking import ask, records_of
 

@@ -13,7 +13,7 @@ from nbckpt import cli, reports
 from nbckpt.cli import main
 from nbckpt.llm.pricing import reprice
 from nbckpt.reports.timeline_rows import details_of
-from nbckpt.session.costs import ledger_of, replays_in
+from nbckpt.session.history.costs import ledger_of, replays_in
 from nbckpt.session.session import Session
 from nbckpt.testing import Provider
 from tests.llm.asking import records_of

@@ -142,7 +142,7 @@ def test_what_is_lost_without_a_word_is_a_failure(
 ) -> None:
     program = notebook("a = [1]", actions=("all", "kill", "resume"))
     assert world.failure_of(program) is None
-    from nbckpt.session import namespace_restore
+    from nbckpt.session.moves import namespace_restore
 
     take = namespace_restore.take
 

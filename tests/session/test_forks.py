@@ -20,10 +20,10 @@ from nbckpt.errors import (
     UsageError,
 )
 from nbckpt.model import Cell
-from nbckpt.session.branching import branch_off
+from nbckpt.session.moves.branching import branch_off
 from nbckpt.session.session import Session
+from nbckpt.steps.execution.step_request import Request
 from nbckpt.steps.step import Step
-from nbckpt.steps.step_request import Request
 from nbckpt.storage.store import Store
 from nbckpt.timeline.following import next_names
 

@@ -35,8 +35,8 @@ from nbckpt.fingerprint import random_state
 from nbckpt.model import Cell
 from nbckpt.session.checkpoint_view import Look
 from nbckpt.session.session import Session
+from nbckpt.steps.execution.step_request import Request
 from nbckpt.steps.step import Step
-from nbckpt.steps.step_request import Request
 from nbckpt.storage.check import check
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store

@@ -13,7 +13,7 @@ import pytest
 from nbckpt.fingerprint.values.walking import Walk
 from nbckpt.model import Checkpoint
 from nbckpt.steps import current_session
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 from tests.notebooks import restart
 
 pytestmark = pytest.mark.sampled(3)

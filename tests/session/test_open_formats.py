@@ -31,7 +31,7 @@ from PIL import Image
 from scipy import sparse
 
 import nbckpt
-from nbckpt.capture.encode import encode_together
+from nbckpt.capture.groups.encode import encode_together
 from nbckpt.cli import main
 from nbckpt.codecs.pickler import Scope
 from nbckpt.errors import (
@@ -569,7 +569,9 @@ def test_the_cells_that_ran_are_a_notebook_with_their_outputs(
     done = nbckpt.export("again", tmp_path / "out", portable=True)
     nbckpt.export("later", tmp_path / "all", portable=True)
 
-    assert "not in the notebook: 1 output, damaged or of no form of nbformat" in done.text()
+    assert (
+        "not in the notebook: 1 output, damaged or of no form that an export writes" in done.text()
+    )
     notebook = nbformat.read(tmp_path / "out/notebook.ipynb", as_version=nbformat.NO_CONVERT)
     nbformat.validate(notebook)
     nbformat.validate(nbformat.read(tmp_path / "all/notebook.ipynb", as_version=4))
@@ -585,6 +587,21 @@ def test_the_cells_that_ran_are_a_notebook_with_their_outputs(
     assert texts["execute_result", None].execution_count == first.execution_count
     assert [o.data["text/html"] for o in drawn.outputs] == ["<b>bold</b>"]
     assert json.loads((tmp_path / "out/index.json").read_text())["outputs_left_out"] == 1
+
+
+def test_errors_that_code_showed_and_changed_displays_are_counted_as_left_out(
+    shell: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cell(shell, "from IPython.display import display\nh = display(1, display_id='d')", "first")
+    cell(shell, "%%checkpoint changes\nh.update(2)\nprint('text')\n"
+                "try:\n    1 / 0\nexcept ZeroDivisionError:\n    get_ipython().showtraceback()", "second")  # fmt: skip
+    capsys.readouterr()
+
+    done = nbckpt.export("changes", tmp_path / "out", portable=True)
+
+    (output,) = json.loads((tmp_path / "out/notebook.ipynb").read_text())["cells"][-1]["outputs"]
+    assert output["text"] == "text\n"
+    assert "not in the notebook: 2 outputs" in done.text()
 
 
 def test_a_block_stands_once_in_the_cell_that_holds_it(shell: Any, tmp_path: Path) -> None:

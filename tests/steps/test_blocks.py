@@ -13,7 +13,7 @@ import pytest
 import nbckpt
 from nbckpt.errors import UsageError
 from nbckpt.steps import current_session
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 from nbckpt.storage.store import Store
 from tests.notebooks import restart
 from tests.running import environment, noted

@@ -14,7 +14,7 @@ import pytest
 from nbckpt.errors import RestoreError
 from nbckpt.jupyter.runner.run import Run, run
 from nbckpt.model import Cell, Checkpoint
-from nbckpt.session.unkept import Maker
+from nbckpt.session.workspace.unkept import Maker
 from nbckpt.steps.cell_results import Lost
 from tests.kernels import Kernel
 from tests.running import environment, texts_of, write_notebook

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from nbckpt.jupyter.shell import load, unload
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 
 pytestmark = pytest.mark.sampled(4)
 

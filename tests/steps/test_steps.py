@@ -14,7 +14,7 @@ import nbckpt
 from nbckpt.errors import CheckpointNotFoundError, StoreError, VariableNotFoundError
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 from nbckpt.storage.store import Store
 from tests.notebooks import define, restart
 

@@ -10,7 +10,7 @@ import nbckpt
 from nbckpt.model import Variable
 from nbckpt.reports.diff import Difference
 from nbckpt.session.checkpoint_view import Look
-from nbckpt.session.move_result import MoveResult
+from nbckpt.session.moves.move_result import MoveResult
 from nbckpt.steps.rerun.rerun import CellRun, Rerun
 from nbckpt.storage.pruning import Pruned
 

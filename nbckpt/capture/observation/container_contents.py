@@ -13,7 +13,8 @@ from nbckpt.fingerprint.names import Own
 
 KINDS = (list, dict, set, deque, bytearray)
 
-MANY = 5_000
+MOST_ITEMS = 5_000
+"""Of a container that is followed, and letters of a text that is searched for names."""
 
 _NEVER = frozenset(
     {"__all__", "__annotations__", "__builtins__", "__dataclass_fields__", "__dict__", "__path__",
@@ -63,7 +64,7 @@ def is_followed(name: object, container: Any) -> bool:
         return False
     kind = next(kind for kind in KINDS if issubclass(type(container), kind))
     length: Any = kind.__len__
-    return bool(length(container) <= MANY)
+    return bool(length(container) <= MOST_ITEMS)
 
 
 def content_of(container: Any) -> Any:

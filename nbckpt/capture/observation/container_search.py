@@ -11,7 +11,12 @@ from typing import Any
 
 from nbckpt.capture.observation.call_arguments import statement_calls
 from nbckpt.capture.observation.changes import Kind
-from nbckpt.capture.observation.container_contents import KINDS, MANY, HeldContainer, is_followed
+from nbckpt.capture.observation.container_contents import (
+    KINDS,
+    MOST_ITEMS,
+    HeldContainer,
+    is_followed,
+)
 from nbckpt.capture.observation.followed_tables import members_of
 from nbckpt.capture.observation.libraries import Libraries
 from nbckpt.capture.observation.reachable_code import sets_items, words_of_code, words_of_tree
@@ -53,7 +58,7 @@ class ContainerSearch(Own):
         words = words_of_tree(tree).union(*map(words_of_code, codes))
         if not words.isdisjoint(_RUN_TEXT):
             texts = [v for n in words if type(v := self._namespace.get(n)) is str]
-            words = words.union(*(words_of(text) for text in texts if len(text) <= MANY))
+            words = words.union(*(words_of(text) for text in texts if len(text) <= MOST_ITEMS))
         return words
 
     def holders(self, words: frozenset[str]) -> Iterator[Any]:

@@ -17,6 +17,7 @@ HARMLESS = frozenset(
 _verdicts: dict[CodeType, bool] = {}
 
 called_from_c: set[CodeType] = set()
+"""Code that asks for no frame itself: what it calls in C does."""
 
 
 def looks_up(code: CodeType) -> bool:

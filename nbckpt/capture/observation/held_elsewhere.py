@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from nbckpt.capture.identity import Place
+from nbckpt.capture.change_tracking.identity import Place
 from nbckpt.capture.observation.attachments import Attachments
 from nbckpt.capture.observation.changeable import are_held_elsewhere, changeable
 from nbckpt.capture.observation.observer import Bystander, Ran

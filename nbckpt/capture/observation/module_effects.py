@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from typing import Any, NamedTuple, cast
 
-from nbckpt.capture.identity import Place
+from nbckpt.capture.change_tracking.identity import Place
 from nbckpt.capture.observation.library_changes import LibraryChanges
 from nbckpt.capture.observation.observer import Ran, UnrepeatableError
 from nbckpt.capture.observation.shared_objects import SharedObjects

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from json import dumps, loads
 from typing import Any, NamedTuple
 
-from nbckpt.capture.identity import Place
+from nbckpt.capture.change_tracking.identity import Place
 from nbckpt.capture.observation.attached import fill, is_atom, is_plain
 from nbckpt.capture.observation.changes import ABSENT
 from nbckpt.capture.observation.observer import Ran

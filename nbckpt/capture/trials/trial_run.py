@@ -17,7 +17,7 @@ from nbckpt.runtime.interrupts import allowed
 from nbckpt.text.escape import on_a_line
 
 if TYPE_CHECKING:
-    from nbckpt.capture.groups import Group
+    from nbckpt.capture.groups.groups import Group
     from nbckpt.capture.trials.comparison import Difference
 
 LOOK_S = 0.5

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nbckpt.capture.groups.trial_lessons import Members, Ways
 from nbckpt.capture.trials.prints import print_of
 from nbckpt.capture.trials.trial_run import TrialOutcome, TrialRun
-from nbckpt.capture.trials.ways import Members, Ways
 from nbckpt.codecs.class_statements import makes_such
 from nbckpt.codecs.hashed import may_not_be_filled
 from nbckpt.codecs.key_hashing import has_own_hash
@@ -21,7 +21,7 @@ from nbckpt.runtime import sandbox
 from nbckpt.storage.blobs import digest_of_parts
 
 if TYPE_CHECKING:
-    from nbckpt.capture.groups import Encoder, Group
+    from nbckpt.capture.groups.groups import Encoder, Group
 
 MOST_BYTES = 64 << 20
 """Most bytes of a group that are loaded for a trial."""

@@ -20,12 +20,13 @@ from types import ModuleType
 from typing import Any
 
 from nbckpt.digests import Digest
+from nbckpt.errors import USER_CODE_ERRORS
 from nbckpt.fingerprint.values import passing, plain
 from nbckpt.fingerprint.values.bare_types import is_bare, is_client
 from nbckpt.fingerprint.values.frames import Alone, Parts, memory_of
 from nbckpt.fingerprint.values.opaque import Told
 from nbckpt.fingerprint.values.reducing import NEW_OBJECT, reduction_of
-from nbckpt.fingerprint.values.walking import END, RAISED, End, Frame, Opaque, Walk
+from nbckpt.fingerprint.values.walking import END, End, Frame, Opaque, Walk
 
 OPEN = frozenset({"builtins", "collections", "copyreg", "functools", "types"})
 """Homes of types that hold whatever is put into them: they make no client of it."""
@@ -47,7 +48,7 @@ def put_parts(walk: Walk, parts: Parts, value: Any) -> None:
     kind = type(value)
     try:
         found = parts(value)
-    except RAISED:  # a shape that the package itself cannot show: as pickle sees it
+    except USER_CODE_ERRORS:  # a shape that the package itself cannot show: as pickle sees it
         take_apart(walk, value)
         return
     walk.put(b"known", f"{kind.__module__}.{kind.__qualname__}")
@@ -93,7 +94,7 @@ def take_apart(walk: Walk, value: object) -> None:
     """Walk the parts from which pickle would make `value` again."""
     try:
         reduced = _reduced(value)
-    except RAISED:  # whatever is raised here means: cannot be taken apart
+    except USER_CODE_ERRORS:  # whatever is raised here means: cannot be taken apart
         put_opaque(walk, value)
         return
     if isinstance(reduced, str):
@@ -185,7 +186,7 @@ def walk_told(walk: Walk, tell: Callable[[Any], Told], value: Any) -> None:
         return
     try:
         told = tell(value)
-    except RAISED:  # a closed or broken thing raises what it likes
+    except USER_CODE_ERRORS:  # a closed or broken thing raises what it likes
         told = None
     if told is None:
         put_unknown(walk, value)

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from blake3 import blake3
 
 from nbckpt.digests import Digest
+from nbckpt.errors import USER_CODE_ERRORS
 from nbckpt.fingerprint.values import plain
 from nbckpt.fingerprint.values.homes import home_of
 from nbckpt.fingerprint.values.lookups import reaches_all
@@ -30,9 +31,6 @@ END = End()
 
 PARTS_OF_A_LOOK = 64
 """Parts of a container that cost as much of an allowance as one object."""
-
-RAISED = (Exception, SystemExit, GeneratorExit)
-"""Exceptions that a value's own code may raise when it is looked at; they end no process."""
 
 
 @dataclass(slots=True)
@@ -148,7 +146,7 @@ class Walk:
             self.run()
         except Opaque:
             raise
-        except RAISED as error:  # a user's object may do anything when it is looked at
+        except USER_CODE_ERRORS as error:  # a user's object may do anything when it is looked at
             self.put(b"failed", type(error).__name__)
             self.found.exhausted = True
         return blake3(self.out).hexdigest()

@@ -23,7 +23,7 @@ from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import lines
 from nbckpt.jupyter.magics.commands import Commands
-from nbckpt.session.move_result import MoveResult
+from nbckpt.session.moves.move_result import MoveResult
 
 FORK = "%fork REF [BRANCH] [name=expression …]"
 

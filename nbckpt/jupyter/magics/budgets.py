@@ -20,7 +20,7 @@ def budget(line: str) -> None:
 def cost(session: Session, line: str, width: int) -> None:
     """Tell what model calls have cost; with ``--recompute`` by the prices that are known today."""
     from nbckpt.reports.costs import costs_text
-    from nbckpt.session.costs import ledger_of
+    from nbckpt.session.history.costs import ledger_of
     from nbckpt.timeline.recordings import RECORDING
 
     _, given = lines.parted(line, "%nbckpt cost [--recompute]", 0, 0, ("--recompute",))

@@ -13,8 +13,8 @@ from nbckpt.jupyter.as_text import NEWEST, WIDTH
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import budgets, changes, lines, recording
-from nbckpt.session.costs import ledger_of, replays_in
-from nbckpt.steps.step_state import StepState
+from nbckpt.session.history.costs import ledger_of, replays_in
+from nbckpt.steps.execution.step_state import StepState
 from nbckpt.text.commands import in_notebook
 from nbckpt.text.escape import lines_of, on_a_line
 from nbckpt.timeline.references import unknown_branch
@@ -209,7 +209,7 @@ class Commands:
 
 
 def _why_text(step: Any) -> str:
-    from nbckpt.steps.cache_lookup import why_not_restored
+    from nbckpt.steps.restore.cache_lookup import why_not_restored
 
     name = step.request.name
     if step.restored is not None:

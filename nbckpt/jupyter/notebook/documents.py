@@ -57,7 +57,7 @@ class Written(NamedTuple):
         """True if the text says something else than one that ran."""
         if self.source == source:
             return False
-        from nbckpt.steps.recorded_cells import without_marker
+        from nbckpt.session.history.recorded_cells import without_marker
 
         return code_of(without_marker(self.source)) != code_of(without_marker(source))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.jupyter.notebook.runs import Run, last_of_cells, runs_of
 from nbckpt.model import Checkpoint
-from nbckpt.session.recorded_outputs import notebook_outputs
+from nbckpt.session.history.recorded_outputs import notebook_outputs
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
@@ -35,10 +35,11 @@ def _look(store: Store, run: Run) -> dict[str, Any]:
     outputs = None
     if checkpoint is not None and run.is_own:
         outputs = notebook_outputs(store, checkpoint, run.cell.execution_count)
+    shown = None if outputs is None else outputs.shown
     return {
         "cell_id": run.cell_id,
         "source": run.cell.source,
-        "outputs": outputs,
+        "outputs": shown,
         "execution_count": run.cell.execution_count,
         "checkpoint": checkpoint and checkpoint.id,
     }

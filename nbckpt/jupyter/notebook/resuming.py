@@ -10,16 +10,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbckpt.capture.observation.process_state import ProcessState, unsettable
-from nbckpt.capture.untrusted import require_trusted
-from nbckpt.errors import NOT_YOURS, BranchNotFoundError
+from nbckpt.capture.untrusted import require_trusted, untrusted_in
+from nbckpt.errors import BranchNotFoundError
 from nbckpt.jupyter.notebook.documents import Written, known_as
 from nbckpt.jupyter.notebook.happened import restored_in
 from nbckpt.jupyter.notebook.marks import stopped_text
 from nbckpt.jupyter.notebook.runs import Run, last_of_cells, runs_of
-from nbckpt.model import AUTOMATIC, Checkpoint, Manifest, Refusal
+from nbckpt.model import AUTOMATIC, Checkpoint, Manifest, size_of_all
 from nbckpt.reports import user_names
 from nbckpt.reports.timeline_rows import row_of
-from nbckpt.session.costs import ledger_of
+from nbckpt.session.history.costs import ledger_of
 from nbckpt.timeline.references import unknown_branch
 
 if TYPE_CHECKING:
@@ -166,24 +166,17 @@ def _offer(
         spared.append(unfinished.checkpoint)
     paid = [usd for c in spared if (usd := ledger.of(c.id).paid_usd) is not None]
     names = [name for name in user_names(manifest) if manifest[name].trusted]
-    kept = {manifest[n].blob: manifest[n].size_bytes for n in names}
-    refused = (*target.refused, *_untrusted(manifest))
+    refused = (*target.refused, *sorted(untrusted_in(manifest)))
     return {
         "checkpoint": row_of(target, heads, ledger.of(target.id)),
         "variables": len(names),
-        "size_bytes": sum(kept.values()),
+        "size_bytes": size_of_all(manifest[name] for name in names),
         "age_s": max(0.0, now - target.created_at),
         "saves_s": sum(c.duration_s for c in spared),
         "saves_usd": sum(paid) if paid else None,
         "refused": [refusal._asdict() for refusal in refused],
         "omitted": list(target.omitted),
     }
-
-
-def _untrusted(manifest: Manifest) -> list[Refusal]:
-    """The variables that come back only if they are trusted."""
-    found = [manifest[n] for n in user_names(manifest) if not manifest[n].trusted]
-    return [Refusal(v.name, v.name, v.type_name, NOT_YOURS) for v in found]
 
 
 class _Fates:

@@ -158,6 +158,6 @@ def code_of(source: str) -> str:
 
 
 def _parsed(source: str) -> ast.Module:
-    from nbckpt.steps.recorded_cells import parsed
+    from nbckpt.session.history.recorded_cells import parsed
 
     return parsed(source)

@@ -12,7 +12,7 @@ from nbckpt.model import Cell, Checkpoint, Manifest, Variable
 from nbckpt.reports import outputs_text
 from nbckpt.runtime import clock
 from nbckpt.session.checkpoint_view import Values
-from nbckpt.session.recorded_outputs import recorded_outputs
+from nbckpt.session.history.recorded_outputs import recorded_outputs
 from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 

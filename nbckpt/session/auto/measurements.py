@@ -5,15 +5,16 @@ from __future__ import annotations
 import sys
 import time
 from concurrent.futures import Future
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from nbckpt.config import auto_policy
-from nbckpt.config.auto_policy import Measured
+from nbckpt.config.auto_policy import Measured, Policy
 from nbckpt.runtime import clock
 from nbckpt.session.auto import lifetimes
 
 if TYPE_CHECKING:
-    from nbckpt.session.session import Session
+    from nbckpt.session.workspace.workspace import Workspace
+    from nbckpt.storage.store import Store
 
 WEIGHT = 0.3
 """Of the newest measure, in the average of what saving costs."""
@@ -28,6 +29,15 @@ ESTIMATE_HOLDS_S = 1.0
 """So long an estimate holds, which looks at every variable."""
 
 _SIZED = ("numpy", "pandas", "polars", "pyarrow", "torch")
+
+
+class MeasuredSession(Protocol):
+    """The parts of a session that tell what saving costs in it."""
+
+    policy: Policy
+    store: Store
+    namespace: dict[str, object]
+    workspace: Workspace
 
 
 class Costs:
@@ -60,7 +70,7 @@ class Costs:
 
         written.add_done_callback(done)
 
-    def measured(self, session: Session) -> Measured:
+    def measured(self, session: MeasuredSession) -> Measured:
         """Both terms; what nobody asks for is not looked up."""
         save_s = self._save(session)
         if session.policy.kind != "cost":
@@ -70,7 +80,7 @@ class Costs:
             self._failure_at, self._failure_s = now, _time_between_failures(session)
         return Measured(save_s, self._failure_s)
 
-    def _save(self, session: Session) -> float:
+    def _save(self, session: MeasuredSession) -> float:
         if self._save_s is not None:
             return self._save_s + BEHIND_SHARE * self._behind_s
         now = time.monotonic()
@@ -80,7 +90,7 @@ class Costs:
         return self._estimate_s
 
 
-def _time_between_failures(session: Session) -> float:
+def _time_between_failures(session: MeasuredSession) -> float:
     store = session.store
     others = [*store.records("checkpoint"), *store.records("event")]
     found = lifetimes.lives_of(
@@ -93,7 +103,7 @@ def _averaged(before: float | None, value: float) -> float:
     return value if before is None else (1 - WEIGHT) * before + WEIGHT * value
 
 
-def _size_of(session: Session) -> int:
+def _size_of(session: MeasuredSession) -> int:
     """Bytes of the namespace, as far as that is told without a look into it."""
     size = 0
     for name in session.workspace.tracker.user_names():

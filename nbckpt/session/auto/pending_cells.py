@@ -11,7 +11,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from nbckpt.capture.capture import Captured
 from nbckpt.capture.selection import Selection
@@ -22,12 +22,22 @@ from nbckpt.errors import line_of
 from nbckpt.fingerprint.names import Own
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.runtime.interrupts import whole
-from nbckpt.session.auto.measurements import Costs
-from nbckpt.session.shutdown import register_atexit
+from nbckpt.session.auto.measurements import Costs, MeasuredSession
+from nbckpt.session.shutdown import EndingSession, register_atexit
 from nbckpt.timeline.references import require_name
 
 if TYPE_CHECKING:
-    from nbckpt.session.session import Session
+    from nbckpt.session.branch_position import BranchPosition
+    from nbckpt.session.checkpoint_writer import CheckpointWriter
+    from nbckpt.timeline.timeline import Timeline
+
+
+class JoiningSession(MeasuredSession, EndingSession, Protocol):
+    """The parts of a session that cells are joined in, and kept."""
+
+    timeline: Timeline
+    position: BranchPosition
+    checkpoints: CheckpointWriter
 
 
 @dataclass
@@ -52,7 +62,7 @@ class PendingCells(Own):
         Id of each such checkpoint → the cell that ended with it. Of this process only.
     """
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: JoiningSession) -> None:
         self._session = session
         self._ran: list[_Ran] = []
         self._lost_s = 0.0  # of cells that raised: they ran for as long
@@ -249,5 +259,5 @@ class PendingCells(Own):
         return draft
 
 
-def _follows(session: Session, head: Checkpoint, draft: Checkpoint) -> bool:
+def _follows(session: JoiningSession, head: Checkpoint, draft: Checkpoint) -> bool:
     return session.timeline.is_ancestor(head.id, draft.id)

@@ -104,7 +104,9 @@ class ExportedFiles:
         lines += [f"  no file: {told}" for told in _reasons(self.left)]
         if self.left_outputs:
             outputs = count_text(self.left_outputs, "output")
-            lines.append(f"  not in the notebook: {outputs}, damaged or of no form of nbformat")
+            lines.append(
+                f"  not in the notebook: {outputs}, damaged or of no form that an export writes"
+            )
         lines.append(f"next: {where}/index.json says which file holds which variable")
         return lines_of(lines)
 

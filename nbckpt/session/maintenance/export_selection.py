@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nbckpt.capture.untrusted import untrusted_in
 from nbckpt.digests import Digest
-from nbckpt.errors import NOT_YOURS
-from nbckpt.fingerprint.random_state import NAMES as RANDOM
 from nbckpt.model import Checkpoint, Record, Refusal, Variable, is_trusted
 from nbckpt.session.branch_position import MAIN
-from nbckpt.session.costs import ledger_of, replays_in
+from nbckpt.session.history.costs import ledger_of, replays_in
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
@@ -35,11 +34,7 @@ class ExportSelection:
         self.left_records = 0
         manifest = session.timeline.manifest(checkpoint.id)
         self.kept = {n: v for n, v in manifest.items() if v.trusted}
-        self.left = [
-            Refusal(n, n, v.type_name, NOT_YOURS)
-            for n, v in manifest.items()
-            if not v.trusted and n not in RANDOM
-        ]
+        self.left = untrusted_in(manifest)
         self._leave_torn_groups()
         self.left.sort()
 

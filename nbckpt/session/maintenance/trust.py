@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from nbckpt.config.config_file import doubted_in
 from nbckpt.config.sources import settings_of
 from nbckpt.model import Checkpoint, Record, Variable, is_trusted
+from nbckpt.session.history.summaries import user_names
 from nbckpt.session.maintenance.untrusted_report import UntrustedReport, few
-from nbckpt.session.summaries import user_names
 from nbckpt.text.escape import on_a_line
 from nbckpt.text.units import count_text
 from nbckpt.timeline import events

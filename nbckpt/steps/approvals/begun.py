@@ -20,7 +20,7 @@ from nbckpt.steps.calls.arguments import digest_of_value
 from nbckpt.steps.calls.occurrences import Occurrences
 from nbckpt.steps.calls.results import RESULT, encoded
 from nbckpt.steps.calls.telling import tell
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 from nbckpt.timeline.approvals import Question
 
 ID_BYTES = 4

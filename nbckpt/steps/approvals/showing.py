@@ -4,29 +4,11 @@ from __future__ import annotations
 
 import sys
 import threading
-from typing import Protocol
 
 from nbckpt.reports.questions import waits_text
 from nbckpt.steps.approvals.desk import Desk
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import Shown, StepState
 from nbckpt.timeline.approvals import Question
-
-
-class Shown(Protocol):
-    """A question that somebody can see."""
-
-    def wait(self, came: threading.Event, seconds: float) -> None:
-        """Return after so many seconds, or when the event is set; who is asked may answer."""
-
-    def end(self, question: Question) -> None:
-        """Show what became of it: it may wait still, when the cell was interrupted."""
-
-
-class Asker(Protocol):
-    """Shows questions."""
-
-    def __call__(self, desk: Desk, question: Question) -> Shown:
-        """Show a question, as it is asked."""
 
 
 class Line:
@@ -46,9 +28,9 @@ class Line:
 
 def show(desk: Desk, question: Question) -> Shown:
     """A question, shown by the shell of the session, or in the terminal, or in a line."""
-    asker: Asker | None = desk.session.state(StepState).asker
+    asker = desk.session.state(StepState).asker
     if asker is not None:
-        return asker(desk, question)
+        return asker(desk.session, question)
     from nbckpt.steps.approvals.terminal import Prompt, can_prompt
 
     return Prompt(desk, question) if can_prompt() else Line(desk, question)

@@ -14,7 +14,8 @@ from nbckpt.llm import scope
 from nbckpt.reports.questions import answered_text, command
 from nbckpt.steps.approvals.approval import Approval
 from nbckpt.steps.approvals.begun import Begun, begin
-from nbckpt.steps.approvals.showing import Shown, show
+from nbckpt.steps.approvals.showing import show
+from nbckpt.steps.execution.step_state import Shown
 from nbckpt.timeline.approvals import Question
 
 SOON_S = 0.1

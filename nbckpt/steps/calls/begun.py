@@ -29,7 +29,7 @@ from nbckpt.steps.calls.known import Known
 from nbckpt.steps.calls.occurrences import Occurrences, Place
 from nbckpt.steps.calls.results import decoded, encoded
 from nbckpt.steps.calls.telling import tell
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 
 _R = TypeVar("_R")
 _NO_MEMBERS: Record = MappingProxyType({})

@@ -17,8 +17,8 @@ from nbckpt.steps.calls.outcomes import Outcome, Task
 from nbckpt.text.progress_bar import LoopBar
 
 if TYPE_CHECKING:
+    from nbckpt.steps.execution.execution import Execution
     from nbckpt.steps.loops.clock import Clock
-    from nbckpt.steps.step import Step
 
 _MOST_TOLD = 20
 """Errors that the history names of one run."""
@@ -37,7 +37,7 @@ class Each:
 
     def __init__(
         self,
-        step: Step,
+        step: Execution,
         function: Callable[[Any], Any],
         items: list[Any],
         key: Callable[[Any], object] | None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from nbckpt.digests import digest_of
 from nbckpt.errors import TRUST_IT, UncertainError, UsageError
@@ -18,6 +18,7 @@ from nbckpt.steps.calls.arguments import Arguments
 from nbckpt.steps.calls.code import Code
 from nbckpt.steps.calls.kept import (
     KIND,
+    Asked,
     CallId,
     Index,
     index_of,
@@ -28,13 +29,6 @@ from nbckpt.steps.calls.results import encoded
 _NOTHING: Any = object()
 _NAMED = 8
 """Characters that name one of several open calls."""
-
-
-class Asked(NamedTuple):
-    """A call that stopped to ask in this process."""
-
-    id: CallId
-    text: str
 
 
 def certain(session: Session, call: CallId, code: Code, arguments: Arguments) -> Record | None:

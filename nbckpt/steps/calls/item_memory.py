@@ -23,15 +23,15 @@ from nbckpt.steps.calls.item_results import Keeping, Kept, Place
 from nbckpt.steps.calls.outcomes import Outcome, Task
 from nbckpt.steps.calls.running import durable
 from nbckpt.steps.calls.telling import tell
+from nbckpt.steps.execution.step_state import StepState
 from nbckpt.steps.loops.clock import Clock
 from nbckpt.steps.loops.finished import digest_of_item, digest_of_key, is_place
-from nbckpt.steps.step_state import StepState
 from nbckpt.text.describe import preview_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from nbckpt.steps.step import Step
+    from nbckpt.steps.execution.execution import Execution
 
 _FIGURE = re.compile(r"\d[\d,]*")
 
@@ -47,7 +47,7 @@ class Memory:
 
     def __init__(
         self,
-        step: Step,
+        step: Execution,
         function: Callable[[Any], Any],
         key: Callable[[Any], object] | None,
         within: Scope,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from nbckpt.digests import Digest
@@ -12,9 +12,6 @@ from nbckpt.llm.step_scope import Scope
 from nbckpt.model import Key, Record, is_trusted
 from nbckpt.session.session import Session
 from nbckpt.steps.calls.code import Code
-
-if TYPE_CHECKING:
-    from nbckpt.steps.calls.intents import Asked
 
 KIND = "step"
 
@@ -36,6 +33,13 @@ class CallId(NamedTuple):
     def place(self) -> tuple[str, Digest, int]:
         """The part that stays the same when the code is changed."""
         return self.name, self.arguments, self.n
+
+
+class Asked(NamedTuple):
+    """A call that stopped to ask in this process."""
+
+    id: CallId
+    text: str
 
 
 class Index:

@@ -16,7 +16,7 @@ from nbckpt.steps.calls.workers import awaited, in_threads, one_by_one
 from nbckpt.steps.loops.clock import Clock
 
 if TYPE_CHECKING:
-    from nbckpt.steps.step import Step
+    from nbckpt.steps.execution.execution import Execution
 
 ERRORS = ("raise", "collect")
 
@@ -31,7 +31,7 @@ class Asked(NamedTuple):
     errors: str
 
 
-def mapped(step: Step, asked: Asked) -> Any:
+def mapped(step: Execution, asked: Asked) -> Any:
     """The results; of an asynchronous function something to await for them.
 
     Raises
@@ -56,7 +56,7 @@ def mapped(step: Step, asked: Asked) -> Any:
     return each.answer()
 
 
-async def _mapped_async(step: Step, asked: Asked) -> Any:
+async def _mapped_async(step: Execution, asked: Asked) -> Any:
     items = asked.items
     if isinstance(items, AsyncIterable):
         listed = [item async for item in items]
@@ -103,7 +103,7 @@ def is_async(function: object) -> bool:
     return not isinstance(function, FunctionType) and inspect.iscoroutinefunction(call)
 
 
-def _items(step: Step, asked: Asked) -> Iterable[Any]:
+def _items(step: Execution, asked: Asked) -> Iterable[Any]:
     given: object = asked.items
     if isinstance(given, Iterable):
         return given
@@ -114,7 +114,7 @@ def _items(step: Step, asked: Asked) -> Iterable[Any]:
     raise UsageError(message)
 
 
-def _require(step: Step, asked: Asked) -> None:
+def _require(step: Execution, asked: Asked) -> None:
     name = step.request.name
     if not callable(asked.function):
         message = f"checkpoint {name!r}: map takes a function first, and then the items"

@@ -21,10 +21,10 @@ from nbckpt.llm.occurrence import Occurrence
 from nbckpt.llm.step_scope import Scope
 from nbckpt.runtime.context import awaited_with, called_with
 from nbckpt.session.session import Session
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 
 if TYPE_CHECKING:
-    from nbckpt.steps.step import Step
+    from nbckpt.steps.execution.execution import Execution
 
 
 class Occurrences:
@@ -105,7 +105,7 @@ def running_name(session: Session) -> str | None:
     return step.request.name if step is not None else None
 
 
-def running_step(session: Session) -> Step | None:
+def running_step(session: Session) -> Execution | None:
     """The step that runs, of several the one that began last."""
     running = tuple(session.state(StepState).running.values())
     return running[-1] if running else None

@@ -27,7 +27,7 @@ def encoded(value: object, namespace: dict[str, object]) -> list[Buffer]:
     CaptureError
         If something inside it cannot be kept; the message says where it lies, and why.
     """
-    from nbckpt.capture.encode import encode_together
+    from nbckpt.capture.groups.encode import encode_together
     from nbckpt.codecs.encode import EncodeError
     from nbckpt.codecs.pickler import Scope, homes_of
 

@@ -16,13 +16,14 @@ from nbckpt.digests import Json
 from nbckpt.errors import StoreError
 from nbckpt.model import Cell, Checkpoint, Manifest
 from nbckpt.runtime.interrupts import wait_for, whole
-from nbckpt.session import branching
+from nbckpt.session.history.recorded_cells import Recorded
+from nbckpt.session.moves import branching
 from nbckpt.session.session import Session
-from nbckpt.steps import cherry_pick
-from nbckpt.steps.changed_definitions import holds
-from nbckpt.steps.effects import reproduce
-from nbckpt.steps.recorded_cells import Plan, Recorded, made_between
+from nbckpt.steps.rerun.plan import Plan, made_between
 from nbckpt.steps.rerun.reachability import is_unreached
+from nbckpt.steps.restore import cherry_pick
+from nbckpt.steps.restore.changed_definitions import holds
+from nbckpt.steps.restore.effects import reproduce
 from nbckpt.timeline.records import event_record
 
 

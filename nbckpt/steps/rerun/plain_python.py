@@ -9,10 +9,10 @@ from types import CodeType
 from nbckpt.errors import UsageError
 from nbckpt.model import Checkpoint
 from nbckpt.runtime.interrupts import allowed, held
+from nbckpt.session.history.recorded_cells import Recorded, without_marker
 from nbckpt.session.session import Session
-from nbckpt.steps.recorded_cells import Recorded, without_marker
+from nbckpt.steps.execution.step_request import Request
 from nbckpt.steps.step import Step
-from nbckpt.steps.step_request import Request
 
 
 class Plainly:

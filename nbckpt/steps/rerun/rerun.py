@@ -11,10 +11,10 @@ from typing import Any
 from nbckpt.errors import UsageError
 from nbckpt.runtime.interrupts import held
 from nbckpt.session.session import Session
-from nbckpt.steps.recorded_cells import Plan, plan
+from nbckpt.steps.execution.step_state import StepState
+from nbckpt.steps.rerun.plan import Plan, plan
 from nbckpt.steps.rerun.result import CellRun, Rerun, as_record
 from nbckpt.steps.rerun.run import Rerunning, Runner
-from nbckpt.steps.step_state import StepState
 
 __all__ = [
     "CellRun", "Plan", "Rerun", "Runner", "as_record", "driven", "plan", "rerun", "rerun_with",

@@ -16,14 +16,15 @@ from nbckpt.config.auto_policy import OFF
 from nbckpt.fingerprint.random_state import NAMES
 from nbckpt.model import AUTOMATIC, Checkpoint
 from nbckpt.runtime.interrupts import breathe, held, whole
+from nbckpt.session.history.recorded_cells import Recorded
 from nbckpt.session.session import Session
-from nbckpt.steps.cherry_pick import tags_of
-from nbckpt.steps.recorded_cells import Plan, Recorded
+from nbckpt.steps.execution.execution import Execution
+from nbckpt.steps.execution.step_request import Request
+from nbckpt.steps.execution.step_state import StepState
 from nbckpt.steps.rerun.branch import Line
+from nbckpt.steps.rerun.plan import Plan
 from nbckpt.steps.rerun.result import CellRun, Rerun, State
-from nbckpt.steps.step import Step
-from nbckpt.steps.step_request import Request
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.restore.cherry_pick import tags_of
 
 
 class Runner(Protocol):
@@ -56,7 +57,7 @@ class Rerunning:
     cells: list[CellRun] = field(default_factory=list)
     error: str | None = None
     _piece: Recorded | None = None
-    _steps: list[Step] = field(default_factory=list)
+    _steps: list[Execution] = field(default_factory=list)
     _came_back: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -196,7 +197,7 @@ class Rerunning:
         why = self._with_inner(self._why(own), own)
         return CellRun(piece.name, self.session.position.id, "run", why, took_s)
 
-    def _why(self, step: Step) -> str:
+    def _why(self, step: Execution) -> str:
         if step.restored is not None:
             why = _UNREACHED
         elif step.request.rerun:
@@ -206,26 +207,26 @@ class Rerunning:
         names = _user_names(self._came_back)
         return f"{why}; {names} as kept then" if names else why
 
-    def _with_inner(self, why: str, own: Step | None) -> str:
+    def _with_inner(self, why: str, own: Execution | None) -> str:
         """`why`, and which blocks inside the cell were restored."""
         names = [repr(s.request.name) for s in self._steps if s is not own and not s.todo]
         return f"{why}; {', '.join(names)} in it restored" if names else why
 
     # -- the session's watch ----------------------------------------------------------------
 
-    def restored(self, step: Step, checkpoint: Checkpoint) -> Checkpoint:
+    def restored(self, step: Execution, checkpoint: Checkpoint) -> Checkpoint:
         """Have the session stand where a step was restored, on the line of the rerun."""
         checkpoint = self.line.stand(checkpoint, step.request.selection)
         step.todo, step.restored = False, checkpoint
         self._follow(step, self._why(step))
         return checkpoint
 
-    def begins(self, step: Step) -> None:
+    def begins(self, step: Execution) -> None:
         """Be on a branch of the rerun's own before anything is made."""
         self.line.begin()
         self._follow(step, f"runs: {self._why(step)}")
 
-    def _follow(self, step: Step, text: str) -> None:
+    def _follow(self, step: Execution, text: str) -> None:
         self._steps.append(step)
         piece = self._piece
         if piece is not None and step.request.name == piece.name and piece.kind != "joined":

@@ -17,7 +17,7 @@ class Nbckpt(System):
     modules = (
         "nbckpt.jupyter.shell",
         "nbckpt.jupyter.guards",
-        "nbckpt.steps.effects",
+        "nbckpt.steps.restore.effects",
         "cloudpickle",
     )
     complaints = COMPLAINTS

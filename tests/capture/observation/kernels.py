@@ -144,7 +144,7 @@ _SHARED = (
     "IPython.terminal.debugger",
     "nbckpt.jupyter.shell",
     "nbckpt.fingerprint.keys",
-    "nbckpt.steps.effects",
+    "nbckpt.steps.restore.effects",
     "nbckpt.capture.observation.attachments",
     "nbckpt.capture.observation.files",
     "nbckpt.capture.observation.names",
@@ -240,7 +240,7 @@ def _run(rounds: Sequence[Sequence[str]], ask: str, mode: str) -> Answer:
 
 def _is_restored(place: int) -> bool:
     from nbckpt.steps import current_session
-    from nbckpt.steps.step_state import StepState
+    from nbckpt.steps.execution.step_state import StepState
 
     steps = current_session.session().state(StepState).latest
     step = steps.get(f"c{place}") or steps.get(f"cell-c{place}")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from nbckpt.capture.groups.trial_lessons import MOST_TIMES
 from nbckpt.capture.trials.prints import print_of
-from nbckpt.capture.trials.ways import MOST_TIMES
 from nbckpt.model import Variable
 from nbckpt.runtime import sandbox
 from nbckpt.steps import current_session

@@ -10,7 +10,7 @@ import nbformat
 import pytest
 
 from nbckpt.jupyter.notebook.looks import page_at
-from nbckpt.session.recorded_outputs import notebook_outputs
+from nbckpt.session.history.recorded_outputs import notebook_outputs
 from nbckpt.session.session import Session
 from tests.jupyter.notebook.cells import Notebook
 
@@ -89,8 +89,8 @@ def test_of_outputs_that_are_not_trusted_text_and_pictures_are_shown(
 
     assert outputs is not None
     hidden = {"text/plain": "(not shown: this store is not trusted)"}
-    assert outputs[0]["data"] == {**hidden, **shown}
-    assert outputs[0]["metadata"] == {}
+    assert outputs.shown[0]["data"] == {**hidden, **shown}
+    assert outputs.shown[0]["metadata"] == {}
 
 
 @pytest.mark.parametrize("written", [b"no json", b"5", b'["text"]', b"{}"])

@@ -18,11 +18,11 @@ import pytest
 from nbckpt.model import Cell
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
+from nbckpt.steps.execution.step_request import Request
+from nbckpt.steps.execution.step_state import StepState
 from nbckpt.steps.rerun.plain_python import Plainly
 from nbckpt.steps.rerun.rerun import Rerun, rerun
 from nbckpt.steps.step import Step
-from nbckpt.steps.step_request import Request
-from nbckpt.steps.step_state import StepState
 from nbckpt.storage.store import Store
 from tests.runtime.interrupts.instants import Instants
 from tests.runtime.interrupts.test_verbs import report

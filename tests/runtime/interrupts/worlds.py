@@ -12,7 +12,7 @@ from nbckpt.llm import scope
 from nbckpt.model import AUTOMATIC
 from nbckpt.runtime import interrupts
 from nbckpt.session.session import Session
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 from nbckpt.storage.store import Store
 
 

@@ -10,7 +10,7 @@ import pytest
 from nbckpt.cli import main
 from nbckpt.config.sources import settings_from, with_stored
 from nbckpt.reports.timeline_rows import outputs_of
-from nbckpt.session.recorded_outputs import notebook_outputs
+from nbckpt.session.history.recorded_outputs import notebook_outputs
 from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 from nbckpt.timeline.checkpoint_records import checkpoint_record

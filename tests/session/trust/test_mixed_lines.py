@@ -10,10 +10,10 @@ import pytest
 
 from nbckpt.errors import UntrustedError
 from nbckpt.model import Cell, Checkpoint
-from nbckpt.session import navigation
 from nbckpt.session.maintenance.export import export_store
+from nbckpt.session.moves import navigation
 from nbckpt.session.session import Session
-from nbckpt.steps.recorded_cells import plan
+from nbckpt.steps.rerun.plan import plan
 from nbckpt.storage.store import Store
 from nbckpt.timeline.checkpoint_records import checkpoint_record
 from tests.storage.users import user

@@ -18,7 +18,7 @@ import nbckpt
 from nbckpt.errors import NotFoundError, RefusedError, UnansweredError, UsageError
 from nbckpt.llm import scope
 from nbckpt.steps import current_session
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 from nbckpt.storage.check import check
 from tests.notebooks import restart, run
 from tests.steps.approvals.conftest import Notebook

@@ -16,7 +16,7 @@ import pytest
 import nbckpt
 from nbckpt.errors import UsageError
 from nbckpt.steps import current_session
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 from nbckpt.storage.check import check
 from tests.steps.calls.conftest import Notebook
 

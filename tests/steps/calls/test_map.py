@@ -11,7 +11,7 @@ import pytest
 from nbckpt.errors import BudgetError, FormatError, StoreError, UsageError
 from nbckpt.fingerprint.names import is_nbckpts_own
 from nbckpt.steps.calls.item_results import Keeping
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 from nbckpt.storage.store import Store
 from tests.steps.calls.conftest import Notebook
 

@@ -12,7 +12,7 @@ import pytest
 
 import nbckpt
 from nbckpt.errors import UncertainError, UsageError
-from nbckpt.steps.step_state import StepState
+from nbckpt.steps.execution.step_state import StepState
 from tests.running import environment
 from tests.steps.calls.conftest import Notebook
 

@@ -9,7 +9,7 @@ import pytest
 from nbckpt import reports
 from nbckpt.model import Cell
 from nbckpt.reports import json_output
-from nbckpt.session.costs import ledger_of
+from nbckpt.session.history.costs import ledger_of
 from nbckpt.steps.step import Request, Step
 from tests.steps.calls.conftest import Notebook
 

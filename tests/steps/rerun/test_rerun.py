@@ -10,14 +10,10 @@ import pytest
 from nbckpt.capture.selection import Selection
 from nbckpt.errors import CheckpointNotFoundError, UsageError
 from nbckpt.model import Cell, Checkpoint
+from nbckpt.session.history.recorded_cells import recorded, without_marker
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
-from nbckpt.steps.recorded_cells import (
-    made_between,
-    plan,
-    recorded,
-    without_marker,
-)
+from nbckpt.steps.rerun.plan import made_between, plan
 from nbckpt.steps.rerun.rerun import rerun
 
 SCRIPT = """

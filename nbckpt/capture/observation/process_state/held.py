@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import io
 import logging
-import re
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from nbckpt.capture.observation.process_state.state_json import OfVariable, described, short_digest
+from nbckpt.capture.observation.process_state.state_json import (
+    OfVariable,
+    described,
+    short_digest,
+    without_address,
+)
 from nbckpt.digests import Json
 from nbckpt.fingerprint.names import is_user_name
 from nbckpt.fingerprint.values.plain import ATOMS
 
-_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 _DEPTH = 3
 _OF_LOGGERS = frozenset({*vars(logging.Logger("")), "manager"})
 FIELDS = len(_OF_LOGGERS)
@@ -173,6 +176,6 @@ def _content(stream: Any) -> str:
 
 def _text(value: object) -> str:
     try:
-        return _ADDRESS.sub("", repr(value))
+        return without_address(value)
     except Exception:  # whatever its own code raises
         return type(value).__qualname__

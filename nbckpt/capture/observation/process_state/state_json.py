@@ -138,7 +138,7 @@ def described(value: Any, depth: int = 3) -> str:
             return f"function {value.__qualname__} {digest_of_code(code)[:16]}{more}"
         if hasattr(value, "__qualname__"):
             return f"{getattr(value, '__module__', '')}.{value.__qualname__}"
-        return f"{type(value).__qualname__} {_ADDRESS.sub('', repr(value))[:_LONGEST]}"
+        return f"{type(value).__qualname__} {without_address(value)[:_LONGEST]}"
     except Exception:  # whatever its own code raises
         return type(value).__qualname__
 
@@ -148,4 +148,9 @@ def _held(value: Any, depth: int) -> str:
 
 
 def _plain(value: Any) -> str:
-    return _ADDRESS.sub("", repr(value))[:_LONGEST]
+    return without_address(value)[:_LONGEST]
+
+
+def without_address(value: object) -> str:
+    """What `repr` says of a value, without the place in memory, which is another each time."""
+    return _ADDRESS.sub("", repr(value))

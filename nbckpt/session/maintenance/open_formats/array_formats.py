@@ -11,8 +11,7 @@ from typing import Any
 
 from nbckpt.codecs.tensors import is_tensor
 from nbckpt.errors import CaptureError, line_of
-from nbckpt.storage.disk import OTHERS_TOO, refused
-from nbckpt.storage.new_files import create_beside
+from nbckpt.storage.beside import new_file
 from nbckpt.text.describe import type_name_of
 
 
@@ -29,7 +28,7 @@ def write_array(value: Any, path: Path) -> str:
     import numpy as np
 
     array, note = _array_of(value)
-    with refused(path), create_beside(path, mode=OTHERS_TOO) as file:
+    with new_file(path) as file:
         np.lib.format.write_array(file, array, allow_pickle=False)
     return note
 
@@ -47,11 +46,7 @@ def write_arrays(arrays: Mapping[str, Any], path: Path, note: str) -> str:
     import numpy as np
 
     notes = [note] * bool(note)
-    with (
-        refused(path),
-        create_beside(path, mode=OTHERS_TOO) as file,
-        zipfile.ZipFile(file, "w") as archive,
-    ):
+    with new_file(path) as file, zipfile.ZipFile(file, "w") as archive:
         for name, value in arrays.items():
             array, own = _array_of(value)
             notes += [f"{name}: {own}"] * bool(own)

@@ -70,7 +70,7 @@ def encoded(value: object) -> Encoded:
     conversion = _Conversion()
     try:
         plain = conversion.plain(value)
-        data = _text(plain)
+        data = json_bytes(plain)
     except _UnfitError as unfit:
         raise CaptureError(unfit.text()) from unfit
     except RecursionError as error:
@@ -82,11 +82,19 @@ def encoded(value: object) -> Encoded:
     return Encoded(data, conversion.changes())
 
 
-def _text(plain: object) -> bytes:
+def json_bytes(plain: object, *, indent: int | None = None, allow_nan: bool = False) -> bytes:
+    """JSON of plain data, in UTF-8.
+
+    Parameters
+    ----------
+    allow_nan
+        False to raise a ValueError for numbers that JSON lacks.
+    """
     try:
-        return json.dumps(plain, ensure_ascii=False, allow_nan=False).encode()
+        text = json.dumps(plain, ensure_ascii=False, indent=indent, allow_nan=allow_nan)
+        return text.encode()
     except UnicodeEncodeError:  # half of a pair of surrogates, which an escape can say
-        return json.dumps(plain, allow_nan=False).encode()
+        return json.dumps(plain, indent=indent, allow_nan=allow_nan).encode()
 
 
 class _UnfitError(Exception):

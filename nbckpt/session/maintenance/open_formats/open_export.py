@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 import sys
 import warnings
 from collections.abc import Iterator, Mapping
@@ -20,6 +19,7 @@ from nbckpt.session.maintenance.export import checkpoint_to_export
 from nbckpt.session.maintenance.export_report import ExportedFiles
 from nbckpt.session.maintenance.open_formats.executed_cells import notebook_of
 from nbckpt.session.maintenance.open_formats.file_names import file_stems
+from nbckpt.session.maintenance.open_formats.json_values import json_bytes
 from nbckpt.session.maintenance.open_formats.value_formats import formats_of, put
 from nbckpt.storage.beside import new_folder
 from nbckpt.version import __version__
@@ -217,8 +217,4 @@ def _said(entry: Entry) -> dict[str, object]:
 
 
 def _json(document: Mapping[str, Any]) -> bytes:
-    text = json.dumps(document, indent=1, ensure_ascii=False)
-    try:
-        return f"{text}\n".encode()
-    except UnicodeEncodeError:  # half of a pair of surrogates, which an escape can say
-        return f"{json.dumps(document, indent=1)}\n".encode()
+    return json_bytes(document, indent=1, allow_nan=True) + b"\n"

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nbckpt.errors import CaptureError, line_of
-from nbckpt.storage.disk import OTHERS_TOO, refused
-from nbckpt.storage.new_files import create_beside
+from nbckpt.storage.beside import new_file
 from nbckpt.storage.tables import write_parquet
 from nbckpt.text.describe import type_name_of
 
@@ -105,7 +104,7 @@ def write_arrow_of(found: Table, path: Path) -> str:
     StoreError
         If the disk refuses.
     """
-    with refused(path), create_beside(path, mode=OTHERS_TOO) as file:
+    with new_file(path) as file:
         try:
             _write_arrow(found.table, file)
         except Exception as error:  # whatever a third party's column type raises

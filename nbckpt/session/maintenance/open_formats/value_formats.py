@@ -16,8 +16,7 @@ from nbckpt.session.maintenance.open_formats import (
     plain_tables,
     table_formats,
 )
-from nbckpt.storage.disk import OTHERS_TOO, refused
-from nbckpt.storage.new_files import create_beside
+from nbckpt.storage.beside import new_file
 from nbckpt.types.registry import adapter_for
 
 
@@ -106,7 +105,7 @@ def put(path: Path, data: bytes) -> None:
     StoreError
         If the disk refuses.
     """
-    with refused(path), create_beside(path, mode=OTHERS_TOO) as file:
+    with new_file(path) as file:
         file.write(data)
 
 

@@ -1,0 +1,1 @@
+"""Variables that share objects, written together: one group is one blob."""

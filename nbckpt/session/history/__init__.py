@@ -1,0 +1,1 @@
+"""Contents of the records of a store: cells that ran, their outputs, their costs, summaries."""

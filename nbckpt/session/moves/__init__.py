@@ -1,0 +1,1 @@
+"""Moves of a session: to another checkpoint, to another branch, and back where one fails."""

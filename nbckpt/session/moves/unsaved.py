@@ -1,0 +1,87 @@
+"""Keeping before a move all that no checkpoint holds yet, so that the move can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nbckpt.digests import Json, digest_of_json
+from nbckpt.fingerprint import random_state
+from nbckpt.model import AUTOMATIC, Cell, Checkpoint
+from nbckpt.runtime.interrupts import breathe
+
+if TYPE_CHECKING:
+    from nbckpt.session.session_parts import SessionParts
+
+
+def would_lose(session: SessionParts, target: Checkpoint) -> bool:
+    """True if bringing `target` back would overwrite what no checkpoint holds.
+
+    In a new process only what both have is looked at: its imports are no reason for a checkpoint.
+    """
+    if session.position.id is not None:
+        return True
+    manifest = session.timeline.manifest(target.id)
+    shared = {n for n in session.workspace.tracker.user_names() if n in manifest}
+    if not shared:
+        return False
+    live = session.workspace.capturer.capture(only=shared).manifest
+    return any(n not in live or live[n].value != manifest[n].value for n in shared)
+
+
+def prepare_move(session: SessionParts) -> None:
+    """Take note of what may have changed, and keep the cells that wait for a checkpoint."""
+    session.rescan()
+    session.pending_cells.keep_aside()
+
+
+def keep_unsaved(session: SessionParts, name: str) -> Checkpoint | None:
+    """Checkpoint what no checkpoint holds yet; None if there is nothing of the kind.
+
+    Where the namespace does not come from the head of its branch (in a new process, or while the
+    first cells of a finished notebook are restored), the branch stays where it is.
+    """
+    if session.position.id is None and not session.workspace.tracker.user_names():
+        return None  # a new process: there is nothing, and nothing need be imported to look at it
+    with session.checkpoints.holding(name):
+        head = session.position.head
+        captured = session.workspace.capturer.capture()
+        draft = session.checkpoints.draft(name, captured, cell=Cell(""), duration_s=0.0)
+        is_same = (
+            set(draft.changed) <= random_state.NAMES | session.workspace.own_names()
+            and not draft.removed
+        )
+        is_same = is_same and not _is_other_state(session, draft)
+        if is_same and not _newly_refused(session, draft):
+            return None
+        session.checkpoints.commit(replace(draft, tags=(AUTOMATIC,)), sync=True)
+        if head is not None and not session.timeline.is_ancestor(head.id, draft.id):
+            session.position.move_head(head)
+    breathe()  # it may not be durable: an interrupt ends a wait
+    return draft
+
+
+def _newly_refused(session: SessionParts, draft: Checkpoint) -> set[str]:
+    """Variables that cannot be kept, of which the checkpoint where the session stands is silent.
+
+    Only a checkpoint says later what of that moment is gone, and why.
+    """
+    if draft.parent is None:
+        return set()
+    before = session.timeline.checkpoints[draft.parent]
+    known = {r.variable for r in before.refused} | set(before.omitted)
+    return {r.variable for r in draft.refused} - known
+
+
+def _is_other_state(session: SessionParts, draft: Checkpoint) -> bool:
+    """True if the process state is another than where the namespace comes from."""
+    if session.position.id is None:
+        return False
+    before = session.timeline.checkpoints[session.position.id]
+    return not is_state_of(before, draft.standing)
+
+
+def is_state_of(checkpoint: Checkpoint, standing: Mapping[str, Json]) -> bool:
+    """True if the process state of a checkpoint is `standing`."""
+    return digest_of_json(checkpoint.standing) == digest_of_json(standing)

@@ -1,0 +1,98 @@
+"""State of a session that only its steps use: which run, which are to be run again, and by whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from nbckpt.fingerprint.names import Own
+
+if TYPE_CHECKING:
+    import threading
+
+    from nbckpt.capture.background_work import AtWork
+    from nbckpt.digests import Digest
+    from nbckpt.model import Checkpoint, Key
+    from nbckpt.session.session import Session
+    from nbckpt.steps.execution.execution import Execution
+    from nbckpt.timeline.approvals import Question
+
+
+class Interrupted(NamedTuple):
+    """A step that raised in this session, and the values that it had given its own inputs."""
+
+    key: Key
+    inputs: Mapping[str, Digest]
+
+
+class Watch(Protocol):
+    """Follows the steps of a session, while a rerun runs recorded cells."""
+
+    def restored(self, step: Execution, checkpoint: Checkpoint) -> Checkpoint:
+        """Have the session stand where a step was restored; the checkpoint that stands for it."""
+
+    def begins(self, step: Execution) -> None:
+        """Take note that the body of a step is about to run."""
+
+
+class Shown(Protocol):
+    """A question that somebody can see."""
+
+    def wait(self, came: threading.Event, seconds: float) -> None:
+        """Return after so many seconds, or when the event is set; who is asked may answer."""
+
+    def end(self, question: Question) -> None:
+        """Show what became of it: it may wait still, when the cell was interrupted."""
+
+
+class Asker(Protocol):
+    """Shows questions."""
+
+    def __call__(self, session: Session, question: Question) -> Shown:
+        """Show a question of a session, as it is asked."""
+
+
+class StepState(Own):
+    """State of one session's steps; ``session.state(StepState)`` gives it.
+
+    Attributes
+    ----------
+    latest
+        Name → the latest step of that name, in the order in which they began.
+    running
+        id → each step whose body runs, in the order in which they began.
+    interrupted
+        Name → how the latest step of that name ended, where it raised.
+    at_work
+        Work that went on beside the cells when one began or ended last.
+    reruns
+        True if no step is restored.
+    pays_again
+        True if kept calls and answers are not used: models are called again.
+    watch
+        The rerun that is under way; None if none is.
+    runner
+        Makes what runs recorded cells in the shell; None without a shell.
+    is_remaking
+        True while cells run that make again what could not be kept.
+    confirms
+        Asks the user to confirm something: the answer, or None where nobody can be asked.
+    asker
+        Shows a question in the shell; None without a shell.
+    results
+        The shell's own places of the results of cells.
+    """
+
+    def __init__(self) -> None:
+        self.latest: dict[str, Execution] = {}
+        self.running: dict[int, Execution] = {}
+        self.interrupted: dict[str, Interrupted] = {}
+        self.at_work: list[AtWork] = []
+        self.reruns = False
+        self.pays_again = False
+        self.watch: Watch | None = None
+        self.runner: Callable[..., Any] | None = None
+        self.is_remaking = False
+        self.confirms: Callable[[str], bool | None] | None = None
+        self.asker: Asker | None = None
+        self.results: tuple[dict[str, object], ...] = ()
