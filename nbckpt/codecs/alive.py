@@ -7,18 +7,14 @@ to somebody else; a copy of a pending result would never be there.
 from __future__ import annotations
 
 import _thread
-import io
 import subprocess
-import sys
 import threading
 import types
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-
-class RefusedError(TypeError):
-    """A value is not kept on purpose: no other way to write it is looked for."""
+from nbckpt.types.adapter import RefusalError
 
 
 def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
@@ -31,9 +27,6 @@ def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
         return _reduce_future
     if kind is types.GeneratorType:
         return _reduce_generator
-    files = sys.modules.get("PIL.ImageFile")
-    if files is not None and issubclass(kind, getattr(files, "ImageFile", ())):
-        return _reduce_image
     why = reason_against(kind)
     return None if why is None else _refuse(why)
 
@@ -55,7 +48,7 @@ def _reduce_generator(_: object, generator: types.GeneratorType[Any, Any, Any]) 
     if generator.gi_frame is None:
         return ended_generator, (generator.__name__, generator.__qualname__)
     message = "it is a generator that may have begun: keep what it gives, in a list"
-    raise RefusedError(message)
+    raise RefusalError(message)
 
 
 def ended_generator(name: str, qualified_name: str) -> types.GeneratorType[Any, Any, Any]:
@@ -99,7 +92,7 @@ _CLASSES = frozenset(name.rpartition(".")[2] for name in _REASONS)
 
 def _refuse(why: str) -> Callable[[object, Any], Any]:
     def refuse(_: object, __: object) -> Any:
-        raise RefusedError(why)
+        raise RefusalError(why)
 
     return refuse
 
@@ -107,14 +100,14 @@ def _refuse(why: str) -> Callable[[object, Any], Any]:
 def _reduce_process(_: object, process: subprocess.Popen[Any]) -> Any:
     if process.returncode is None:
         message = "it is a running process"
-        raise RefusedError(message)
+        raise RefusalError(message)
     return NotImplemented
 
 
 def _reduce_thread(_: object, thread: threading.Thread) -> Any:
     if thread.is_alive():
         message = "it is a running thread"
-        raise RefusedError(message)
+        raise RefusalError(message)
     members = {k: v for k, v in vars(thread).items() if k not in _OF_SYSTEM}
     has_begun = thread.ident is not None
     return make_thread, (type(thread),), (has_begun, members), None, None, set_thread
@@ -152,31 +145,8 @@ def set_thread(thread: Any, state: tuple[bool, dict[str, object]]) -> None:
         inside.update(_is_stopped=True, _tstate_lock=None)
 
 
-def _reduce_image(_: object, image: Any) -> Any:
-    """An image of a file; Pillow's own way writes the frame that is there, and no other."""
-    if _n_frames(image) > 1:
-        message = "it reads its frames from a file: keep a list of these, or open it again"
-        raise RefusedError(message)
-    return NotImplemented
-
-
-def _n_frames(image: Any) -> int:
-    """The frames in the file of an image; it is not asked itself, which would read it anew."""
-    if not isinstance(getattr(type(image), "n_frames", None), property):
-        return int(vars(image).get("n_frames", 1))
-    name, inside = getattr(image, "filename", ""), getattr(image, "_fp", None)
-    source = name or (io.BytesIO(inside.getvalue()) if isinstance(inside, io.BytesIO) else None)
-    if source is None:
-        return 1 + int(image.tell())
-    try:
-        with sys.modules["PIL.Image"].open(source) as twin:
-            return int(twin.n_frames)
-    except Exception:  # its file is gone, or damaged
-        return 1 + int(image.tell())
-
-
 def _reduce_future(_: object, future: Future[Any]) -> Any:
     if not future.done():
         message = "its result is still to come"
-        raise RefusedError(message)
+        raise RefusalError(message)
     return NotImplemented

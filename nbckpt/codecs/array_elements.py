@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.codecs.alive import RefusedError
 from nbckpt.fingerprint.values.dict_iterators import skip
+from nbckpt.types.adapter import RefusalError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,7 +37,7 @@ def _part_around(record: Any, array: np.ndarray) -> np.ndarray:
     part: np.ndarray = upwards[(*places, ...)]
     if rest or part.size != 1 or part.dtype != record.dtype:
         message = "it lies on the memory of an array, and it cannot be told where"
-        raise RefusedError(message)
+        raise RefusalError(message)
     return part
 
 

@@ -7,11 +7,11 @@ from functools import partial
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.codecs.alive import RefusedError
 from nbckpt.codecs.loading import LOADING
 from nbckpt.errors import FormatError
 from nbckpt.fingerprint.values import caches
 from nbckpt.fingerprint.values.homes import home_of
+from nbckpt.types.adapter import RefusalError
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
@@ -22,7 +22,7 @@ def reduce_cached(pickler: NamespacePickler, cached: Any) -> Any:
 
     Raises
     ------
-    RefusedError
+    RefusalError
         If what it remembers cannot be read, or could not be put back.
     """
     if home_of(cached, pickler.scope.namespace):
@@ -30,11 +30,11 @@ def reduce_cached(pickler: NamespacePickler, cached: Any) -> Any:
     answers = caches.answers_of(cached)
     if answers is None:
         message = "what it remembers cannot be read"
-        raise RefusedError(message)
+        raise RefusalError(message)
     function, parameters = cached.__wrapped__, cached.cache_parameters()
     if answers and parameters["maxsize"] is not None and not _is_own(pickler, function):
         message = "what it remembers cannot be put back: without a limit (maxsize=None) it can"
-        raise RefusedError(message)
+        raise RefusalError(message)
     state = (caches.members_of(cached), caches.columns_of(answers))
     arguments = function, parameters["maxsize"], parameters["typed"]
     return make_cached, arguments, state, None, None, set_cached

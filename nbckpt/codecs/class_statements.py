@@ -11,9 +11,9 @@ import ast
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.codecs.alive import RefusedError
 from nbckpt.codecs.functions import is_importable
 from nbckpt.codecs.loading import LOADING
+from nbckpt.types.adapter import RefusalError
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
@@ -46,7 +46,7 @@ def reduced(pickler: NamespacePickler, cls: type) -> Any:
 
     Raises
     ------
-    RefusedError
+    RefusalError
         If the statement is not known, or it or what it read has changed since.
     """
     if not makes_such(type(cls)) or is_importable(cls):
@@ -60,11 +60,11 @@ def reduced(pickler: NamespacePickler, cls: type) -> Any:
     statement = pickler.scope.class_statement(name) if namespace.get(name) is cls else None
     if statement is None:
         message = "the statement that made it is not known: define it by `class` in a cell"
-        raise RefusedError(message)
+        raise RefusalError(message)
     read = _read_at_once(statement) - {name}
     if changed := pickler.scope.changed_since(name, read):
         message = f"{changed} has changed since its class statement: run its cell again"
-        raise RefusedError(message)
+        raise RefusalError(message)
     values = {n: namespace[n] for n in sorted(read) if n in namespace}
     return make, (name, ast.unparse(statement), values, future_flags(namespace))
 

@@ -19,17 +19,6 @@ _BUFFERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-_IN_MEMORY = (io.StringIO, io.BytesIO)
-
-
-def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
-    """The reducer for closed files and files in memory of type `kind`; None for anything else."""
-    if kind in _IN_MEMORY:
-        return _reduce_in_memory
-    is_file = kind is io.TextIOWrapper or (kind.__name__ in _BUFFERS and kind.__module__ == "_io")
-    return _reduce_file if is_file else None
-
-
 def _reduce_file(_: object, file: Any) -> Any:
     if file is sys.stdout or file is sys.stderr:
         return NotImplemented
@@ -68,3 +57,13 @@ def closed_file(
             file.mode = text_mode  # type: ignore[misc]  # `open` sets it too
     file.close()
     return file
+
+
+REDUCERS: dict[type, Callable[[object, Any], Any]] = {
+    io.StringIO: _reduce_in_memory,
+    io.BytesIO: _reduce_in_memory,
+    io.TextIOWrapper: _reduce_file,
+    io.BufferedReader: _reduce_file,
+    io.BufferedWriter: _reduce_file,
+    io.BufferedRandom: _reduce_file,
+}

@@ -14,11 +14,12 @@ from sys import getrefcount
 from types import FunctionType, GetSetDescriptorType, MemberDescriptorType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.codecs.alive import RefusedError
 from nbckpt.codecs.bunches import set_members
 from nbckpt.fingerprint.values.homes import is_made_module
 from nbckpt.fingerprint.values.raw import member_of_class
-from nbckpt.fingerprint.values.reducing import reduction_of, set_state
+from nbckpt.fingerprint.values.reducing import reduction_of
+from nbckpt.types.adapter import RefusalError
+from nbckpt.types.setters import set_state
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler, Reducer
@@ -138,7 +139,7 @@ def _with_very_dict(obj: Any, descriptor: Any, members: object, made: Any) -> An
     )
     if make is None or not (is_all and is_simple and can_be_given and type(slots) is dict):
         message = "its attributes are a dict that is held elsewhere, too, and it makes its own"
-        raise RefusedError(message)
+        raise RefusalError(message)
     return make, arguments, (members, slots), items, pairs, give
 
 

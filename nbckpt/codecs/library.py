@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextvars import Context, ContextVar, copy_context
 from typing import Any
 
-from nbckpt.codecs.alive import RefusedError
+from nbckpt.types.adapter import RefusalError
 
 _HASHES = ("_blake2", "_hashlib", "_md5", "_sha", "blake3")
 
@@ -18,12 +18,12 @@ Reducer = Callable[[object, Any], Any]
 
 
 def reducer_for(kind: type) -> Reducer | None:
-    """The reducer for objects of type `kind`; None for those of other modules."""
+    """The reducer for hash objects and iterators of type `kind`; None for anything else."""
     if str(kind.__module__).startswith(_HASHES) and hasattr(kind, "digest"):
         return _refuse_hash
     if kind.__module__ == "itertools":
         return _reduce_iterator
-    return _REDUCERS.get(kind)
+    return None
 
 
 def _reduce_iterator(_: object, iterator: Any) -> Any:
@@ -42,7 +42,7 @@ def set_iterator(iterator: Any, state: object) -> None:
 
 def _refuse_hash(_: object, __: object) -> Any:
     message = "what it was fed cannot be read back: keep its digest() instead"
-    raise RefusedError(message)
+    raise RefusalError(message)
 
 
 def _reduce_struct(_: object, packer: struct.Struct) -> Any:
@@ -60,7 +60,7 @@ def _reduce_match(_: object, match: re.Match[Any]) -> Any:
         if again is not None and again.regs == match.regs:
             return make_match, (*what, how, match.start())
     message = "it cannot be found again in its text"
-    raise RefusedError(message)
+    raise RefusalError(message)
 
 
 def make_match(
@@ -95,7 +95,7 @@ def set_variable(variable: ContextVar[object], values: list[object]) -> None:
         variable.set(value)
 
 
-_REDUCERS: dict[type, Reducer] = {
+REDUCERS: dict[type, Reducer] = {
     struct.Struct: _reduce_struct,
     random.SystemRandom: _reduce_system_random,
     re.Match: _reduce_match,

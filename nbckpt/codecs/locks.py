@@ -16,15 +16,6 @@ _LOCK = type(threading.Lock())
 _RLOCK = type(threading.RLock())
 
 
-def reducer_for(kind: type) -> Callable[[object, Any], Any] | None:
-    """The reducer for locks and thread-local objects of type `kind`; None for anything else."""
-    if kind is _LOCK:
-        return _reduce_lock
-    if kind is _RLOCK:
-        return _reduce_rlock
-    return _reduce_local if kind is threading.local else None
-
-
 def _reduce_lock(_: object, lock: threading.Lock) -> Any:
     return make_lock, (lock.locked(),)
 
@@ -62,3 +53,10 @@ def make_rlock(times: int = 0) -> Any:
     for _ in range(times):
         lock.acquire()
     return lock
+
+
+REDUCERS: dict[type, Callable[[object, Any], Any]] = {
+    _LOCK: _reduce_lock,
+    _RLOCK: _reduce_rlock,
+    threading.local: _reduce_local,
+}

@@ -1,4 +1,4 @@
-"""The pickler of the notebook's values, and the reducer for each type of them.
+"""The pickler of the notebook's values.
 
 The C pickler does the work. Its `reducer_override` is called only for what is not a plain
 container, which costs 3 % on a list of small dicts; `persistent_id` would cost 80 %.
@@ -7,57 +7,27 @@ container, which costs 3 % on a list of small dicts; `persistent_id` would cost 
 from __future__ import annotations
 
 import ast
-import copyreg
 import pickle
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import CellType, CodeType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import cloudpickle
 
 from nbckpt.codecs import (
-    adapters,
-    alive,
-    arrays,
-    bare_instances,
-    bunches,
-    cached_functions,
-    classes,
-    clients,
-    exceptions,
-    files,
-    frames,
     functions,
     instance_dicts,
-    library,
-    locks,
-    named,
-    polars_objects,
-    singletons,
     storages,
-    stored_names,
-    tensors,
-    torch_modules,
-    views,
-    weak,
-    widgets,
 )
+from nbckpt.codecs.reducers import reducer_for
 from nbckpt.codecs.sources import Source
 from nbckpt.codecs.streams import StreamWriter
-from nbckpt.fingerprint.names import Own
-from nbckpt.fingerprint.values import caches
-from nbckpt.fingerprint.values.dict_iterators import DICT_ITERATORS
 from nbckpt.fingerprint.values.homes import is_made_module
 from nbckpt.fingerprint.values.raw import members_of, types_that
 from nbckpt.fingerprint.values.reducing import (
-    asks_for_its_state,
     beside,
-    container_behind,
-    has_state_of_its_own,
-    past_getattr,
     reduction_of,
-    refuses_without_need,
 )
 from nbckpt.fingerprint.values.sure import comes_back_for_sure
 
@@ -164,7 +134,7 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
             return substitute
         kind = type(obj)
         if kind not in self._reducers:
-            usual = with_members(_reducer_for(kind), self.scope.members.get(kind, frozenset()))
+            usual = with_members(reducer_for(kind), self.scope.members.get(kind, frozenset()))
             if not comes_back_for_sure(kind):
                 usual = _noting(usual, self.members.setdefault(kind, set()))
             self._reducers[kind] = instance_dicts.watching(kind, usual)
@@ -194,43 +164,6 @@ def _taking_large(buffers: list[Buffer]) -> Callable[[pickle.PickleBuffer], bool
     return stays_in_stream
 
 
-def _reducer_for(kind: type) -> Reducer | None:
-    if issubclass(kind, type):
-        return _reduce_class
-    if issubclass(kind, Own):
-        return _reduce_own
-    exact: dict[type, Reducer] = {
-        FunctionType: _reduce_function,
-        CodeType: functions.reduce_code,
-        CellType: functions.reduce_cell,
-        caches.CACHED: cached_functions.reduce_cached,
-    }
-    if kind in exact:
-        return exact[kind]
-    return (
-        singletons.reducer_for(kind)
-        or widgets.reducer_for(kind)
-        or adapters.reducer_for(kind)
-        or arrays.reducer_for(kind)
-        or frames.reducer_for(kind)
-        or polars_objects.reducer_for(kind)
-        or tensors.reducer_for(kind)
-        or torch_modules.reducer_for(kind)
-        or bunches.reducer_for(kind)
-        or locks.reducer_for(kind)
-        or files.reducer_for(kind)
-        or alive.reducer_for(kind)
-        or clients.reducer_for(kind)
-        or views.reducer_for(kind)
-        or library.reducer_for(kind)
-        or exceptions.reducer_for(kind)
-        or bare_instances.reducer_for(kind)
-        or named.reducer_for(kind)
-        or weak.reducer_for(kind)
-        or _own_state(kind)
-    )
-
-
 def with_members(usual: Reducer | None, names: frozenset[str]) -> Reducer | None:
     """The reducer `usual`, with the members `names` written beside what it writes."""
     if not names:
@@ -253,42 +186,6 @@ def _noting(usual: Reducer | None, names: set[str]) -> Reducer:
         return NotImplemented if usual is None else usual(pickler, value)
 
     return reduce
-
-
-def _own_state(kind: type) -> Reducer | None:
-    if kind in DICT_ITERATORS or container_behind(kind) is not None or refuses_without_need(kind):
-        return _reduce_unchanged
-    if kind in copyreg.dispatch_table:
-        return None
-    if asks_for_its_state(kind):
-        return _reduce_past_getattr
-    return _reduce_unchanged if has_state_of_its_own(kind) else None
-
-
-def _reduce_unchanged(_: object, value: object) -> Reduced:
-    return reduction_of(value, 5)
-
-
-def _reduce_past_getattr(_: object, value: object) -> Reduced:
-    return past_getattr(reduction_of(value, 5))
-
-
-def _reduce_function(pickler: NamespacePickler, function: FunctionType) -> Reduced:
-    if function is stored_names.stored:
-        return NotImplemented  # pickle writes its path
-    short = functions.refer(pickler, function) or stored_names.reduced(function)
-    short = short or torch_modules.reduce_compiled(function)
-    return short or functions.reduce_function(pickler, function)
-
-
-def _reduce_class(pickler: NamespacePickler, cls: type) -> Reduced:
-    short = functions.refer(pickler, cls) or stored_names.reduced(cls)
-    return short or classes.reduce_class(pickler, cls)
-
-
-def _reduce_own(_: object, __: object) -> Reduced:
-    """None: a step or session is of this process, and would bring all of its variables along."""
-    return type(None), ()
 
 
 def homes_of(namespace: Mapping[str, object], names: Sequence[str]) -> dict[int, str]:

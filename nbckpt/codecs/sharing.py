@@ -19,6 +19,8 @@ from collections.abc import Collection, Container, Iterable
 
 from nbckpt.codecs.functions import NAMED, is_importable
 from nbckpt.fingerprint.values.homes import is_made_module
+from nbckpt.fingerprint.values.raw import dict_of
+from nbckpt.types.registry import adapter_for
 
 _IMMUTABLE: frozenset[type] = frozenset(
     {
@@ -41,18 +43,6 @@ _IMMUTABLE_ELSEWHERE = {
     "pandas._libs.missing": ("NAType",),
     "pandas._libs.tslibs.nattype": ("NaTType",),
     "torch": ("dtype", "device", "Size", "layout"),
-    "pyarrow": (
-        "DataType",
-        "Schema",
-        "Field",
-        "Array",
-        "ChunkedArray",
-        "Buffer",
-        "Scalar",
-        "Table",
-        "RecordBatch",
-    ),
-    "polars": ("LazyFrame", "Expr", "DataType"),
     "sympy": ("Basic",),
     "sympy.polys.domains.domain": ("Domain",),
     "zoneinfo": ("ZoneInfo",),
@@ -60,7 +50,7 @@ _IMMUTABLE_ELSEWHERE = {
 """Immutable classes of packages that are never imported to ask about them."""
 
 
-_FIXED, _MUTABLE, _NAMED = range(3)
+_FIXED, _MUTABLE, _NAMED, _IMMUTABLE_BY_ADAPTER = range(4)
 """Verdicts on the type of an object: it never changes, it may, or it counts by its name."""
 
 
@@ -79,6 +69,8 @@ class _Judge(dict[type, int]):
         fraction = getattr(sys.modules.get("fractions"), "Fraction", None)
         if kind in _IMMUTABLE or kind is fraction or issubclass(kind, (enum.Enum, *self._bases)):
             return _FIXED
+        if (adapter := adapter_for(kind)) and adapter.is_immutable:
+            return _IMMUTABLE_BY_ADAPTER
         if kind.__name__ == "cython_function_or_method":  # each module compiled has its own type
             return _FIXED
         # By its type: a dead weak proxy raises when it is asked for its class.
@@ -125,14 +117,18 @@ def shareable_ids(
         return frozenset()
     judge = _Judge()
     ids: set[int] = set()
+    members_of_fixed: set[int] = set()
     for _, obj in memo:
         verdict = judge[type(obj)]
         if verdict == _FIXED or id(obj) in except_ids:
             continue
+        if verdict == _IMMUTABLE_BY_ADAPTER:
+            members_of_fixed.add(id(dict_of(obj)))
+            continue
         if verdict == _NAMED and _is_by_name(obj, homes):
             continue
         ids.add(id(obj))
-    ids -= _of_classes()
+    ids -= _of_classes() | members_of_fixed
     return frozenset(ids).union(id(obj) for _, obj in memo if id(obj) in tuples)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.fingerprint.values.homes import is_users_module
 from nbckpt.fingerprint.values.plain import ATOMS
+from nbckpt.fingerprint.values.reducing import past_getattr, reduction_of
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
@@ -47,6 +48,8 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
         return _reduce_named
     if str(kind.__module__).partition(".")[0] == "ipykernel" and kind.__name__ == "OutStream":
         return _reduce_stream
+    if (kind.__module__, kind.__name__) == ("werkzeug.local", "LocalProxy"):
+        return _reduce_proxy
     matplotlib = sys.modules.get("matplotlib")
     if matplotlib is not None and kind is type(getattr(matplotlib, "rcParams", None)):
         return _reduce_settings
@@ -183,6 +186,16 @@ def _reduce_named(pickler: NamespacePickler, value: Any) -> Any:
         return NotImplemented
     pickler.private.add(id(value))
     return named_in, (package, name)
+
+
+def _reduce_proxy(pickler: NamespacePickler, proxy: Any) -> Any:
+    """A proxy of the request that is being answered is the one that a library has."""
+    for place, members in modules_of_libraries():
+        for name, value in list(members.items()):
+            if value is proxy:
+                pickler.private.add(id(proxy))
+                return named_in, (place, name)
+    return past_getattr(reduction_of(proxy, 5))
 
 
 def _reduce_stream(pickler: NamespacePickler, stream: Any) -> Any:

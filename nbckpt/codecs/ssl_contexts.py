@@ -21,7 +21,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from nbckpt.codecs.alive import RefusedError
+from nbckpt.types.adapter import RefusalError
 
 _SETTINGS = (
     "check_hostname", "verify_mode", "minimum_version", "maximum_version", "options",
@@ -35,7 +35,7 @@ def parts_of(value: object) -> tuple[Callable[..., Any], tuple[Any, ...]] | None
 
     Raises
     ------
-    RefusedError
+    RefusalError
         If it holds what cannot be seen, or must not be written.
     """
     ssl: Any = sys.modules.get("ssl")
@@ -45,7 +45,7 @@ def parts_of(value: object) -> tuple[Callable[..., Any], tuple[Any, ...]] | None
     if type(context) is not ssl.SSLContext:
         return None
     if why := _why_not(context):
-        raise RefusedError(why)
+        raise RefusalError(why)
     settings = {n: _plain(getattr(context, n)) for n in _SETTINGS if hasattr(context, n)}
     ciphers = [c["name"] for c in context.get_ciphers() if not c["name"].startswith("TLS_")]
     authorities = b"".join(sorted(context.get_ca_certs(binary_form=True)))

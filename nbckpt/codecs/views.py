@@ -25,15 +25,6 @@ _DICT_VIEWS: dict[type, str] = {
 }
 
 
-def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
-    """The reducer for views of type `kind`; None for anything else."""
-    if kind is memoryview:
-        return _reduce_memoryview
-    if kind in _DICT_VIEWS:
-        return _reduce_dict_view
-    return _reduce_proxy if kind is MappingProxyType else None
-
-
 def _reduce_memoryview(_: object, view: memoryview) -> Any:
     from nbckpt.fingerprint.values.views import is_released, layout_of
 
@@ -114,3 +105,10 @@ def _class_of(members: Any) -> type | None:
         if isinstance(owner, type) and any(one is members for one in gc.get_referents(owner)):
             return owner
     return None
+
+
+REDUCERS: dict[type, Callable[[NamespacePickler, Any], Any]] = {
+    memoryview: _reduce_memoryview,
+    MappingProxyType: _reduce_proxy,
+    **dict.fromkeys(_DICT_VIEWS, _reduce_dict_view),
+}

@@ -12,14 +12,14 @@ from typing import Any
 
 from nbckpt.codecs.loading import LOADING
 from nbckpt.fingerprint.values.opaque import Silenced, told_of_reference
-from nbckpt.fingerprint.values.reducing import set_state
+from nbckpt.types.setters import set_state
 
 Reducer = Callable[[object, Any], Any]
 
 
 def reducer_for(kind: type) -> Reducer | None:
-    """The reducer for weak references of type `kind`; None for anything else."""
-    return _REDUCERS.get(kind) or (_reduce_derived if _is_derived(kind) else None)
+    """The reducer for a type `kind` that derives from `weakref.ref`; None for anything else."""
+    return _reduce_derived if _is_derived(kind) else None
 
 
 def _is_derived(kind: type) -> bool:
@@ -125,7 +125,7 @@ def fill(container: Any, held: list[Any]) -> None:
     LOADING.get().fillings.append(partial(container.update, held))
 
 
-_REDUCERS: dict[type, Reducer] = {
+REDUCERS: dict[type, Reducer] = {
     weakref.ref: _reduce_reference,
     weakref.ProxyType: _reduce_proxy,
     weakref.CallableProxyType: _reduce_proxy,

@@ -12,6 +12,7 @@ from typing import Any
 from weakref import ProxyTypes
 
 from nbckpt.runtime.mapped_files import require_there
+from nbckpt.types.registry import adapter_for
 
 PREVIEW_CHARACTERS = 120
 
@@ -66,7 +67,13 @@ def _preview(value: Any) -> str:
         return _short.repr(_plain_only(value, depth=2))
     if _is_array_like(value):
         return _array_preview(value)
-    return type_name_of(value)
+    adapter = adapter_for(type(value))
+    if adapter is None or adapter.describe is None:
+        return type_name_of(value)
+    try:
+        return adapter.describe(value)
+    except Exception:  # of another package
+        return type_name_of(value)
 
 
 def _plain_only(value: Any, depth: int) -> Any:

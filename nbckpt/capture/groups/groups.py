@@ -15,7 +15,6 @@ from nbckpt.capture.limits import least_size, too_large
 from nbckpt.capture.recipes.bindings import Bindings
 from nbckpt.capture.recipes.recipes import Recipe, recipe_for
 from nbckpt.codecs import refused, ssl_contexts
-from nbckpt.codecs.alive import RefusedError
 from nbckpt.codecs.encode import Encoded, EncodeError, encode
 from nbckpt.codecs.indexes import pairs_by_index
 from nbckpt.codecs.pickler import Scope, is_by_reference
@@ -28,6 +27,7 @@ from nbckpt.runtime.mapped_files import ShortenedError
 from nbckpt.runtime.time_limit import OutOfTimeError, bounded, limit_s, limit_text, slow
 from nbckpt.storage.blobs import digest_of_parts
 from nbckpt.text.describe import type_name_of
+from nbckpt.types.adapter import RefusalError
 
 MAX_SUBSTITUTES = 50
 """Objects inside one variable that are kept by recipe or dill before it is given up."""
@@ -257,7 +257,7 @@ class Encoder:
                 return None
             try:
                 substitute = self._substitute_for(error)
-            except RefusedError as why:
+            except RefusalError as why:
                 error.__cause__ = why
             else:
                 if substitute is not None:
@@ -272,10 +272,10 @@ class Encoder:
 
         Raises
         ------
-        RefusedError
+        RefusalError
             If it is not kept on purpose.
         """
-        if isinstance(error.__cause__, RefusedError | ShortenedError):
+        if isinstance(error.__cause__, RefusalError | ShortenedError):
             return None
         return ssl_contexts.parts_of(error.culprit) or refused.dilled(error.culprit)
 

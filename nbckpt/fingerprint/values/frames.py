@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import array
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from inspect import getattr_static
 from typing import Any, TypeAlias
 
-from nbckpt.fingerprint.values.arrows import digest_of_arrow
 from nbckpt.fingerprint.values.columns import (
     digest_of_array,
     digest_of_tensor,
@@ -21,6 +20,7 @@ from nbckpt.fingerprint.values.columns import (
     lies_in_rows,
 )
 from nbckpt.fingerprint.values.spans import bounds_of, owner_of
+from nbckpt.types.pyarrow import digest_of_arrow
 
 WIDE = 64
 
@@ -61,7 +61,7 @@ class Memory:
     strides: str
 
 
-Parts: TypeAlias = Callable[[Any], list[object]]
+Parts: TypeAlias = Callable[[Any], Sequence[object]]
 
 
 def parts_for(kind: type) -> Parts | None:
@@ -130,18 +130,6 @@ def _pandas(pd: Any, kind: type) -> Parts | None:
     return None
 
 
-def _polars(pl: Any, kind: type) -> Parts | None:
-    if issubclass(kind, pl.DataFrame):
-        return _polars_frame
-    return _polars_series if issubclass(kind, pl.Series) else None
-
-
-def _pyarrow(pa: Any, kind: type) -> Parts | None:
-    if issubclass(kind, pa.Table | pa.RecordBatch):
-        return _arrow_table
-    return _arrow_column if issubclass(kind, pa.Array | pa.ChunkedArray) else None
-
-
 def _torch(torch: Any, kind: type) -> Parts | None:
     if kind is torch.UntypedStorage:
         return _storage
@@ -152,8 +140,6 @@ _LOOKUPS: dict[str, Callable[[Any, type], Parts | None]] = {
     "matplotlib": _matplotlib,
     "numpy": _numpy,
     "pandas": _pandas,
-    "polars": _polars,
-    "pyarrow": _pyarrow,
     "torch": _torch,
 }
 
@@ -284,36 +270,6 @@ def _intervals(array: Any) -> list[object]:
 
 def _interval_index(index: Any) -> list[object]:
     return [list(index.names), Alone(index.array)]
-
-
-def _polars_frame(frame: Any) -> list[object]:
-    return [frame.shape, *(part for column in frame for part in _polars_series(column))]
-
-
-def _polars_series(series: Any) -> list[object]:
-    if "Object" in repr(series.dtype):
-        return [series.name, repr(series.dtype), series.to_list()]
-    # Only these are handed over as they lie; the others are converted, into memory of its own.
-    is_text = repr(series.dtype) in ("String", "Binary")
-    lasts = is_text or series.dtype.is_numeric() or series.dtype.is_temporal()
-    level = sys.modules["polars"].CompatLevel.newest() if is_text else None
-    column = series.to_arrow(compat_level=level)
-    digest = digest_of_arrow(column, lasts=lasts and series.n_chunks() == 1)
-    return [series.name, repr(series.dtype), digest]
-
-
-def _arrow_table(table: Any) -> list[object]:
-    fields = [(f.name, str(f.type), f.nullable, _metadata(f.metadata)) for f in table.schema]
-    columns = [digest_of_arrow(table.column(i)) for i in range(table.num_columns)]
-    return [_metadata(table.schema.metadata), table.num_rows, *fields, *columns]
-
-
-def _metadata(metadata: Any) -> tuple[object, ...]:
-    return tuple(sorted((metadata or {}).items()))
-
-
-def _arrow_column(column: Any) -> list[object]:
-    return [digest_of_arrow(column)]
 
 
 def _tensor(tensor: Any) -> list[object]:

@@ -20,6 +20,7 @@ from nbckpt.fingerprint.values.instances import (
 from nbckpt.fingerprint.values.opaque import teller_for
 from nbckpt.fingerprint.values.views import walk_view
 from nbckpt.fingerprint.values.walking import End, Step
+from nbckpt.types.registry import adapter_for
 
 IMMUTABLE = frozenset(
     {"datetime", "decimal", "fractions", "ipaddress", "pathlib", "re", "uuid", "zoneinfo"}
@@ -41,6 +42,8 @@ def step_for(kind: type) -> Step:
         return _STEPS[kind]
     if issubclass(kind, type):
         return callables.walk_class
+    if (adapter := adapter_for(kind)) and (digest := adapter.digest):
+        return lambda walk, value: walk_known(walk, digest, value)
     if is_bare(kind):
         return walk_bare
     if tell := teller_for(kind):

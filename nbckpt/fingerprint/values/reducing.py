@@ -19,6 +19,7 @@ from typing import Any
 
 from nbckpt.fingerprint.values.dict_iterators import DICT_ITERATORS, reduction_of_iterator
 from nbckpt.fingerprint.values.raw import dict_of, members_of
+from nbckpt.types.setters import set_members, set_state
 
 _CODE = (FunctionType, MethodType, BuiltinFunctionType, type)
 
@@ -194,26 +195,6 @@ def fill(value: Any, given: tuple[dict[Any, Any] | list[Any] | set[Any], Any]) -
         value.__setstate__(state)
     else:
         set_state(value, state)
-
-
-def set_state(value: Any, state: Any) -> None:
-    """Give an object what `object.__getstate__` told: its members, or these and its slots."""
-    members, slots = state if isinstance(state, tuple) else (state, None)
-    if members:
-        object.__getattribute__(value, "__dict__").update(members)
-    for name, member in (slots or {}).items():
-        object.__setattr__(value, name, member)
-
-
-def set_attributes(value: Any, attributes: dict[str, object]) -> None:
-    """Set what the call that made `value` does not take."""
-    for name, attribute in attributes.items():
-        setattr(value, name, attribute)
-
-
-def set_members(value: Any, members: dict[str, Any]) -> None:
-    """Give an object its members, past a `__setstate__` of its class."""
-    object.__getattribute__(value, "__dict__").update(members)
 
 
 def _taken(now: dict[Any, Any], before: dict[Any, Any]) -> dict[Any, Any]:

@@ -7,6 +7,7 @@ import copyreg
 from nbckpt.fingerprint.values.homes import DICT_OF_CLASS
 from nbckpt.fingerprint.values.raw import bases_of
 from nbckpt.fingerprint.values.widgets import is_widget
+from nbckpt.types.registry import OWN_CODECS
 
 _TRUSTED_MODULES = frozenset(
     {"builtins", "types", "datetime", "decimal", "fractions", "pathlib", "uuid", "collections",
@@ -17,9 +18,6 @@ _TRUSTED_MODULES = frozenset(
 
 _OF_CLASSES = frozenset({"__main__", "abc", "enum"})
 """Where metaclasses are whose classes nbckpt makes again by what they hold."""
-
-OWN_CODECS = frozenset({"numpy", "pandas", "polars", "pyarrow", "torch", "ipywidgets", "nbckpt"})
-"""Packages whose values nbckpt writes itself: its tests tell of them."""
 
 _WAYS = frozenset(
     {"__reduce__", "__reduce_ex__", "__getstate__", "__getattribute__", "__setattr__",

@@ -17,10 +17,10 @@ from nbckpt.reports.diff.details import (
     Row,
     same,
 )
-from nbckpt.reports.diff.parts import Missing
 from nbckpt.reports.diff.telling import told, told_apart
 from nbckpt.text.describe import type_name_of
 from nbckpt.text.units import count_text
+from nbckpt.types.adapter import Missing
 
 
 def detail(before: Any, after: Any, limits: Limits) -> Detail | None:

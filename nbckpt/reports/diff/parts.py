@@ -25,10 +25,6 @@ KEY_PARTS = 200
 _WEAK = (ReferenceType, WeakKeyDictionary, WeakValueDictionary, WeakSet)
 
 
-class Missing:
-    """Stands where a value has no counterpart."""
-
-
 class Step(NamedTuple):
     """One step on the way to a part: how it is written, and what is written there."""
 

@@ -13,6 +13,7 @@ from weakref import ReferenceType
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.reports.diff.drawings import is_drawing, told_drawing
 from nbckpt.text.describe import preview_of, shape_of, type_name_of
+from nbckpt.types.registry import adapter_for
 
 ELLIPSIS = "…"
 ATTRIBUTES = 4
@@ -90,6 +91,8 @@ def _told(value: Any, depth: int) -> str:
         return told_drawing(value)
     if (shape := shape_of(value)) is not None:
         return f"{type_name_of(value)} {shape}: {preview_of(value)}"
+    if (adapter := adapter_for(kind)) and adapter.describe:
+        return f"{type_name_of(value)} {preview_of(value)}"
     members = attributes_of(value)
     if not members or depth == 0:
         return type_name_of(value)

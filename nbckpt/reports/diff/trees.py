@@ -21,7 +21,6 @@ from nbckpt.reports.diff.details import (
 )
 from nbckpt.reports.diff.drawings import is_drawing
 from nbckpt.reports.diff.parts import (
-    Missing,
     Parts,
     Step,
     keyed,
@@ -36,6 +35,8 @@ from nbckpt.reports.diff.telling import (
 )
 from nbckpt.text.describe import type_name_of
 from nbckpt.text.units import count_text
+from nbckpt.types.adapter import Missing, Pair
+from nbckpt.types.registry import adapter_for
 
 ONE = Limits(rows=1, lines=0, objects=50_000, compared_bytes=100_000_000)
 """For an array or a frame that is a part of something else."""
@@ -179,6 +180,9 @@ class Walk:
         if type(before) is dict and type(after) is dict and _are_flat_dicts(before, after):
             yield from _of_flat_dicts(place, before, after)
             return
+        if (pairs := _told_pairs(before, after)) is not None:
+            yield from (Place(p.before, p.after, Step("%s", p.path), place) for p in pairs)
+            return
         self.is_drawn |= is_drawing(before)
         old, new = parts_of(before), parts_of(after)
         if old is None or new is None:
@@ -234,6 +238,17 @@ class Walk:
         if how is not None and (how.lines or how.kind in ("array", "frame")):
             texts[1] = f"{texts[1]} ({how.summary})"
         self.rows.append(Row(_cut_path(place.path()), *texts))
+
+
+def _told_pairs(before: Any, after: Any) -> list[Pair] | None:
+    """The places that the adapter of two values tells of; None if there is none, or it fails."""
+    adapter = adapter_for(type(before))
+    if adapter is None or adapter.diff is None:
+        return None
+    try:
+        return list(adapter.diff(before, after))
+    except Exception:  # of another package: as the parts of any object
+        return None
 
 
 def _cut_path(path: str) -> str:

@@ -30,8 +30,11 @@ class Table(NamedTuple):
 
 def table_of(value: Any) -> Table | None:
     """A value as a table; None if it is none."""
-    asked = (table_in for package, table_in in _PACKAGES.items() if package in sys.modules)
-    return next((found for table_in in asked if (found := table_in(value))), None)
+    if "pandas" in sys.modules and (found := _of_pandas(value)) is not None:
+        return found
+    kinds = (getattr(sys.modules.get(package), name, None) for package, name in _TABLES)
+    is_table = any(isinstance(kind, type) and isinstance(value, kind) for kind in kinds)
+    return Table(value) if is_table else None
 
 
 def _of_pandas(value: Any) -> Table | None:
@@ -52,33 +55,11 @@ def _of_pandas(value: Any) -> Table | None:
     return None
 
 
-def _of_polars(value: Any) -> Table | None:
-    import polars as pl
-
-    if isinstance(value, pl.DataFrame):
-        return Table(value)
-    if isinstance(value, pl.Series):
-        return Table(value.to_frame(value.name or UNNAMED), _SERIES)
-    return None
-
-
-def _of_arrow(value: Any) -> Table | None:
-    import pyarrow as pa
-
-    if isinstance(value, pa.Table):
-        return Table(value)
-    if isinstance(value, pa.RecordBatch):
-        return Table(pa.Table.from_batches([value]), "it is a record batch")
-    if isinstance(value, pa.Array | pa.ChunkedArray):
-        return Table(pa.table({UNNAMED: value}), _ARRAY)
-    return None
-
-
 _SERIES = "it is a series, the one column of this table"
 _INDEX = "it is an index, the one column of this table"
 _LEVELS = "it is an index, and each column of this table one of its levels"
 _ARRAY = "it is an array, the one column of this table"
-_PACKAGES = {"pandas": _of_pandas, "polars": _of_polars, "pyarrow": _of_arrow}
+_TABLES = (("polars", "DataFrame"), ("pyarrow", "Table"))
 
 
 def write_parquet_of(found: Table, path: Path) -> str:

@@ -17,6 +17,7 @@ from nbckpt.session.maintenance.open_formats import (
     table_formats,
 )
 from nbckpt.storage.beside import new_file
+from nbckpt.types.registry import adapter_for
 
 
 class Format(NamedTuple):
@@ -48,11 +49,24 @@ def formats_of(value: object) -> tuple[Format, ...]:
             Format("Arrow IPC", ".arrow", arrow),
             Format("Parquet", ".parquet", as_text),
         )
+    if (adapter := adapter_for(type(value))) and adapter.export:
+        return _formats_of_export(*adapter.export(value))
     if (named := array_formats.named_arrays(value)) is not None:
         arrays, note = named
         write = partial(array_formats.write_arrays, arrays, note=note)
         return (Format("NumPy", ".npz", write), *_formats_of_data(value))
     return _formats_of_data(value) or _formats_of_pictures(value)
+
+
+def _formats_of_export(value: object, note: str) -> tuple[Format, ...]:
+    """The formats for what stands for a value, each with a note that says so."""
+
+    def noting(write: Callable[[Path], str], path: Path) -> str:
+        return "; ".join(text for text in (note, write(path)) if text)
+
+    return tuple(
+        Format(one.name, one.suffix, partial(noting, one.write)) for one in formats_of(value)
+    )
 
 
 def _formats_of_data(value: object) -> tuple[Format, ...]:

@@ -1,4 +1,4 @@
-"""The contents of Arrow columns as digests: values, not layout.
+"""Arrow: tables and columns, whose digests count values and not their layout.
 
 A column in one chunk and in three has the same content. What lies under a null is no content.
 """
@@ -11,6 +11,7 @@ from blake3 import blake3
 
 from nbckpt.runtime.dirty_pages.memory import Place
 from nbckpt.runtime.dirty_pages.several import remember_all
+from nbckpt.types.adapter import TypeAdapter
 
 if TYPE_CHECKING:
     from nbckpt.digests import Digest
@@ -168,3 +169,56 @@ def _zeroed(array: Any) -> Any:
     if integers is None:
         return array.fill_null(pa.scalar(0).cast(array.type))
     return array.view(integers).fill_null(0)
+
+
+def _parts_of_table(table: Any) -> list[object]:
+    fields = [(f.name, str(f.type), f.nullable, _metadata(f.metadata)) for f in table.schema]
+    columns = [digest_of_arrow(table.column(i)) for i in range(table.num_columns)]
+    return [_metadata(table.schema.metadata), table.num_rows, *fields, *columns]
+
+
+def _metadata(metadata: Any) -> tuple[object, ...]:
+    return tuple(sorted((metadata or {}).items()))
+
+
+def _parts_of_column(column: Any) -> list[object]:
+    return [digest_of_arrow(column)]
+
+
+def _table_of_batch(batch: Any) -> tuple[object, str]:
+    import pyarrow as pa
+
+    return pa.Table.from_batches([batch]), "it is a record batch"
+
+
+def _table_of_column(column: Any) -> tuple[object, str]:
+    import pyarrow as pa
+
+    return pa.table({"value": column}), "it is an array, the one column of this table"
+
+
+ADAPTERS = (
+    TypeAdapter(("pyarrow.lib:Table",), is_immutable=True, digest=_parts_of_table),
+    TypeAdapter(
+        ("pyarrow.lib:RecordBatch",),
+        is_immutable=True,
+        digest=_parts_of_table,
+        export=_table_of_batch,
+    ),
+    TypeAdapter(
+        ("pyarrow.lib:Array", "pyarrow.lib:ChunkedArray"),
+        is_immutable=True,
+        digest=_parts_of_column,
+        export=_table_of_column,
+    ),
+    TypeAdapter(
+        (
+            "pyarrow.lib:DataType",
+            "pyarrow.lib:Schema",
+            "pyarrow.lib:Field",
+            "pyarrow.lib:Buffer",
+            "pyarrow.lib:Scalar",
+        ),
+        is_immutable=True,
+    ),
+)

@@ -1,4 +1,4 @@
-"""Objects of Python's library that pickle refuses: queues, shared memory, readers of CSV."""
+"""The standard library: queues, shared memory, calls of mocks, readers of CSV."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ import gc
 import itertools
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from nbckpt.codecs.alive import RefusedError
-from nbckpt.fingerprint.values.reducing import set_members
-
-if TYPE_CHECKING:
-    from nbckpt.codecs.pickler import Reducer
+from nbckpt.types.adapter import RefusalError, TypeAdapter
+from nbckpt.types.setters import set_members
 
 
-def _reduce_simple_queue(_: object, queue: Any) -> Any:
+def _reduce_simple_queue(queue: Any) -> Any:
     """Nothing shows what such a queue holds but the collector, which visits it."""
     size = queue.qsize()
     found = [item for item in gc.get_referents(queue) if item is not type(queue)]
@@ -25,7 +22,7 @@ def _reduce_simple_queue(_: object, queue: Any) -> Any:
     items = found[len(found) - size :] if size else []
     if len(items) != size:
         message = "what it holds cannot be told"
-        raise RefusedError(message)
+        raise RefusalError(message)
     return make_simple_queue, (), items, None, None, put_all
 
 
@@ -42,13 +39,13 @@ def put_all(queue: Any, items: list[object]) -> None:
         queue.put(item)
 
 
-def _reduce_shared(_: object, shared: Any) -> Any:
+def _reduce_shared(shared: Any) -> Any:
     """A value or an array that processes share; those that run would go on with the old one."""
     import multiprocessing
 
     if multiprocessing.active_children():
         message = "processes that run share it"
-        raise RefusedError(message)
+        raise RefusalError(message)
     raw = shared.get_obj()
     lock = type(shared.get_lock()).__name__
     if hasattr(type(raw), "_length_"):
@@ -65,7 +62,7 @@ def make_shared(kind: type, content: Any, lock: str) -> Any:
     return make(kind, content, lock=locks[lock]())
 
 
-def _reduce_mock_call(_: object, call: Any) -> Any:
+def _reduce_mock_call(call: Any) -> Any:
     """A call that a mock remembers; its class would take two or three items for other ones."""
     items = tuple(tuple.__iter__(call))
     return tuple.__new__, (type(call), items), dict(vars(call)), None, None, set_members
@@ -88,13 +85,13 @@ _DIALECT = (
 )  # fmt: skip
 
 
-def _reduce_csv_reader(_: object, reader: Any) -> Any:
+def _reduce_csv_reader(reader: Any) -> Any:
     known = (type(reader), type(reader.dialect))
     found = [item for item in gc.get_referents(reader) if not isinstance(item, known)]
     sources = [item for item in found if item not in known and hasattr(item, "__next__")]
     if len(sources) != 1:
         message = "it has begun a row, or what it reads cannot be told"
-        raise RefusedError(message)
+        raise RefusalError(message)
     settings = {name: getattr(reader.dialect, name) for name in _DIALECT}
     return make_csv_reader, (sources[0], reader.line_num, settings)
 
@@ -109,10 +106,9 @@ def make_csv_reader(lines: Iterator[str], line_num: int, settings: dict[str, Any
     return reader
 
 
-REDUCERS: dict[tuple[str, str], Reducer] = {
-    ("_queue", "SimpleQueue"): _reduce_simple_queue,
-    ("multiprocessing.sharedctypes", "SynchronizedBase"): _reduce_shared,
-    ("unittest.mock", "_Call"): _reduce_mock_call,
-    ("_csv", "reader"): _reduce_csv_reader,
-}
-"""By the module and the name of a class; those that derive from one count, too."""
+ADAPTERS = (
+    TypeAdapter(("_queue:SimpleQueue",), reduce=_reduce_simple_queue),
+    TypeAdapter(("multiprocessing.sharedctypes:SynchronizedBase",), reduce=_reduce_shared),
+    TypeAdapter(("unittest.mock:_Call",), reduce=_reduce_mock_call),
+    TypeAdapter(("_csv:reader",), reduce=_reduce_csv_reader),
+)

@@ -1,0 +1,131 @@
+"""The reducer for each type: by the type itself, by its adapter, or by a family that claims it."""
+
+from __future__ import annotations
+
+import copyreg
+from collections.abc import Callable
+from types import CellType, CodeType, FunctionType
+from typing import TYPE_CHECKING
+
+from nbckpt.codecs import (
+    alive,
+    arrays,
+    bare_instances,
+    bunches,
+    cached_functions,
+    classes,
+    clients,
+    exceptions,
+    files,
+    frames,
+    functions,
+    library,
+    locks,
+    named,
+    singletons,
+    stored_names,
+    tensors,
+    torch_modules,
+    views,
+    weak,
+    widgets,
+)
+from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.values import caches
+from nbckpt.fingerprint.values.dict_iterators import DICT_ITERATORS
+from nbckpt.fingerprint.values.reducing import (
+    asks_for_its_state,
+    container_behind,
+    has_state_of_its_own,
+    past_getattr,
+    reduction_of,
+    refuses_without_need,
+)
+from nbckpt.types.registry import adapter_for
+
+if TYPE_CHECKING:
+    from nbckpt.codecs.pickler import NamespacePickler, Reduced, Reducer
+
+
+def reducer_for(kind: type) -> Reducer | None:
+    """The reducer for objects of type `kind`; None leaves them to their own `__reduce_ex__`."""
+    if issubclass(kind, type):
+        return _reduce_class
+    if issubclass(kind, Own):
+        return _reduce_own
+    if reducer := _EXACT.get(kind):
+        return reducer
+    if (adapter := adapter_for(kind)) and (reduce := adapter.reduce):
+        return lambda _, value: reduce(value)
+    for family in _FAMILIES:
+        if reducer := family(kind):
+            return reducer
+    return None
+
+
+def _own_state(kind: type) -> Reducer | None:
+    if kind in DICT_ITERATORS or container_behind(kind) is not None or refuses_without_need(kind):
+        return _reduce_unchanged
+    if kind in copyreg.dispatch_table:
+        return None
+    if asks_for_its_state(kind):
+        return _reduce_past_getattr
+    return _reduce_unchanged if has_state_of_its_own(kind) else None
+
+
+def _reduce_unchanged(_: object, value: object) -> Reduced:
+    return reduction_of(value, 5)
+
+
+def _reduce_past_getattr(_: object, value: object) -> Reduced:
+    return past_getattr(reduction_of(value, 5))
+
+
+def _reduce_function(pickler: NamespacePickler, function: FunctionType) -> Reduced:
+    if function is stored_names.stored:
+        return NotImplemented  # pickle writes its path
+    short = functions.refer(pickler, function) or stored_names.reduced(function)
+    short = short or torch_modules.reduce_compiled(function)
+    return short or functions.reduce_function(pickler, function)
+
+
+def _reduce_class(pickler: NamespacePickler, cls: type) -> Reduced:
+    short = functions.refer(pickler, cls) or stored_names.reduced(cls)
+    return short or classes.reduce_class(pickler, cls)
+
+
+def _reduce_own(_: object, __: object) -> Reduced:
+    """None: a step or session is of this process, and would bring all of its variables along."""
+    return type(None), ()
+
+
+_EXACT: dict[type, Reducer] = {
+    FunctionType: _reduce_function,
+    CodeType: functions.reduce_code,
+    CellType: functions.reduce_cell,
+    caches.CACHED: cached_functions.reduce_cached,
+    **files.REDUCERS,
+    **library.REDUCERS,
+    **locks.REDUCERS,
+    **views.REDUCERS,
+    **weak.REDUCERS,
+}
+
+_FAMILIES: tuple[Callable[[type], Reducer | None], ...] = (
+    singletons.reducer_for,
+    widgets.reducer_for,
+    arrays.reducer_for,
+    frames.reducer_for,
+    tensors.reducer_for,
+    torch_modules.reducer_for,
+    bunches.reducer_for,
+    alive.reducer_for,
+    clients.reducer_for,
+    library.reducer_for,
+    exceptions.reducer_for,
+    bare_instances.reducer_for,
+    named.reducer_for,
+    weak.reducer_for,
+    _own_state,
+)
+"""The first that knows a type counts; each tells by more than a name, as by what a class has."""

@@ -1,0 +1,94 @@
+"""polars: frames and series, also those that hold Python objects.
+
+polars itself refuses to write these: it has no form for objects outside the process.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from nbckpt.types.adapter import TypeAdapter
+from nbckpt.types.pyarrow import digest_of_arrow
+
+UNNAMED = "value"
+"""Name of the column that a series without a name becomes."""
+
+
+# -- pickled
+
+
+def _reduce_series(series: Any) -> Any:
+    polars = sys.modules["polars"]
+    if type(series) is not polars.Series or series.dtype != polars.Object:
+        return NotImplemented
+    return series_from, (series.name, series.to_list())
+
+
+def _reduce_frame(frame: Any) -> Any:
+    polars = sys.modules["polars"]
+    if type(frame) is not polars.DataFrame or polars.Object not in frame.dtypes:
+        return NotImplemented
+    return frame_from, (frame.get_columns(),)
+
+
+def series_from(name: str, values: list[object]) -> Any:
+    """A series of objects."""
+    import polars
+
+    return polars.Series(name, values, dtype=polars.Object)
+
+
+def frame_from(columns: list[Any]) -> Any:
+    """A frame of these columns."""
+    import polars
+
+    return polars.DataFrame(columns)
+
+
+# -- digested
+
+
+def _parts_of_frame(frame: Any) -> list[object]:
+    return [frame.shape, *(part for column in frame for part in _parts_of_series(column))]
+
+
+def _parts_of_series(series: Any) -> list[object]:
+    if "Object" in repr(series.dtype):
+        return [series.name, repr(series.dtype), series.to_list()]
+    # Only these are handed over as they lie; the others are converted, into memory of its own.
+    is_text = repr(series.dtype) in ("String", "Binary")
+    lasts = is_text or series.dtype.is_numeric() or series.dtype.is_temporal()
+    level = sys.modules["polars"].CompatLevel.newest() if is_text else None
+    column = series.to_arrow(compat_level=level)
+    digest = digest_of_arrow(column, lasts=lasts and series.n_chunks() == 1)
+    return [series.name, repr(series.dtype), digest]
+
+
+# -- exported
+
+
+def _table_of_series(series: Any) -> tuple[object, str]:
+    note = "it is a series, the one column of this table"
+    return series.to_frame(series.name or UNNAMED), note
+
+
+ADAPTERS = (
+    TypeAdapter(
+        ("polars.dataframe.frame:DataFrame",), reduce=_reduce_frame, digest=_parts_of_frame
+    ),
+    TypeAdapter(
+        ("polars.series.series:Series",),
+        reduce=_reduce_series,
+        digest=_parts_of_series,
+        export=_table_of_series,
+    ),
+    TypeAdapter(
+        (
+            "polars.lazyframe.frame:LazyFrame",
+            "polars.expr.expr:Expr",
+            "polars.datatypes.classes:DataType",
+        ),
+        is_immutable=True,
+    ),
+)
