@@ -36,19 +36,12 @@ def writes() -> frozenset[str]:
 
 
 class PanelCall(Call):
-    """A call by a page or a widget.
-
-    Attributes
-    ----------
-    request
-        The members of the request, as they came from outside.
-    """
+    """A call by a page or a widget."""
 
     through = "sidebar"
 
-    def __init__(self, arguments: Namespace, request: Args, cells: Cells, session: Session) -> None:
+    def __init__(self, arguments: Namespace, cells: Cells, session: Session) -> None:
         super().__init__(arguments)
-        self.request = request
         self.cells = cells
         self._session = session
 
@@ -104,7 +97,7 @@ class Panel:
         if operation.writes:
             self._session.workspace.running = None  # as a call from outside a cell
         arguments = parsed_request(verb, operation, args)
-        done = verb.does_at(Door.PANEL)(PanelCall(arguments, args, self._cells, self._session))
+        done = verb.does_at(Door.PANEL)(PanelCall(arguments, self._cells, self._session))
         if not operation.writes:
             record: Answer = {} if done.record is None else done.record()
             return record
