@@ -74,7 +74,7 @@ class Panel:
         if operation.writes:
             self._session.workspace.running = None  # as a call from outside a cell
         arguments = parsed_request(verb, operation, args)
-        done = verb.does_at(Door.PANEL)(PanelCall(arguments, args, self._cells, self._session))
+        done = verb.does_at(Door.PANEL)(PanelCall(arguments, self._cells, self._session))
         if not operation.writes:
             record: Answer = {} if done.record is None else done.record()
             return record

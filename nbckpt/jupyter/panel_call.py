@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Mapping
-from typing import Any
 
 from nbckpt.jupyter.cells import Cells
 from nbckpt.session.session import Session
@@ -12,21 +10,12 @@ from nbckpt.verbs.calls import Call
 
 
 class PanelCall(Call):
-    """A call by a page or a widget.
-
-    Attributes
-    ----------
-    request
-        The members of the request, as they came from outside.
-    """
+    """A call by a page or a widget."""
 
     through = "sidebar"
 
-    def __init__(
-        self, arguments: Namespace, request: Mapping[str, Any], cells: Cells, session: Session
-    ) -> None:
+    def __init__(self, arguments: Namespace, cells: Cells, session: Session) -> None:
         super().__init__(arguments)
-        self.request = request
         self.cells = cells
         self._session = session
 

@@ -92,10 +92,6 @@ class Verb:
         """Return the arguments that `door` takes."""
         return [argument for argument in self.arguments if door in argument.doors]
 
-    def typed_at(self, door: Door) -> str:
-        """Return the words that begin it where it is typed: ``%rewind``, ``nbckpt rewind``."""
-        return f"nbckpt {self.name}" if door == Door.TERMINAL else self.magic
-
     @property
     def magic(self) -> str:
         """The words that begin it in a notebook."""
@@ -105,7 +101,8 @@ class Verb:
         """Return the way to write it through `door`."""
         own = self.arguments_of(door)
         ordered = [a.usage for a in own if not a.is_option] + [a.usage for a in own if a.is_option]
-        return f"{self.typed_at(door)} {self.usage or ' '.join(ordered)}".strip()
+        words = f"nbckpt {self.name}" if door == Door.TERMINAL else self.magic
+        return f"{words} {self.usage or ' '.join(ordered)}".strip()
 
 
 VERBS: dict[str, Verb] = {}
