@@ -68,7 +68,7 @@ class LiveEncoder:
         """
         # Not before something is kept: a restore into an empty namespace keeps nothing.
         from nbckpt.capture.groups.groups import Encoder
-        from nbckpt.codecs.pickler import homes_of
+        from nbckpt.codecs.references import homes_of
 
         homes = homes_of(self._tracker.values(), self._homes_first(definitions))
         values, ways = self._tracker.values(), self.trials.ways
@@ -136,7 +136,7 @@ class LiveEncoder:
     ) -> list[tuple[str, ...]]:
         """The same of any namespace; what is kept as a statement, or not at all, shares nothing."""
         from nbckpt.capture.groups.groups import Encoder
-        from nbckpt.codecs.pickler import homes_of
+        from nbckpt.codecs.references import homes_of
 
         mutable = self._shareable(namespace, names)
         if len(mutable) < 2:

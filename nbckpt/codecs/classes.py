@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cloudpickle import cloudpickle
 
 from nbckpt.codecs import class_making, class_statements
+from nbckpt.codecs.functions import default_reduction
 from nbckpt.codecs.singletons import modules_of_libraries, named_in
 from nbckpt.fingerprint.traits import OF_DESCRIPTORS, has_descriptors
 
@@ -31,7 +32,7 @@ def reduce_class(pickler: NamespacePickler, cls: type) -> Any:
     made = _of_ctypes(cls) or _found_in_a_module(cls) or _parametrised(cls)
     if made := made or class_statements.reduced(pickler, cls):
         return made
-    reduced = pickler.default_reduce(cls)
+    reduced = default_reduction(pickler, cls)
     if not isinstance(reduced, tuple) or not isinstance(reduced[1], tuple) or len(reduced[1]) < 6:
         return reduced
     make, arguments, *rest = reduced

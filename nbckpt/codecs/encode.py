@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from nbckpt.codecs import arrays, classes, containers, instance_dicts, storages
 from nbckpt.codecs.pickler import NamespacePickler, Scope
+from nbckpt.codecs.reducers import reducer_of
 from nbckpt.codecs.sharing import shareable_ids
 from nbckpt.codecs.streams import StreamWriter
 from nbckpt.fingerprint.values.plain import ATOMS
@@ -90,7 +91,9 @@ def encode(
             writer.write(pickle.dumps({_apart(name): value}, 5))
             return Encoded(writer.parts(), frozenset(), frozenset(), {})
     buffers: list[Buffer] = []
-    pickler = NamespacePickler(writer, buffers, scope, own=frozenset(values), linked=linked)
+    pickler = NamespacePickler(
+        writer, buffers, scope, reducer_of, own=frozenset(values), linked=linked
+    )
     with switched_off():
         try:
             pickler.dump({_apart(name): values[name] for name in classes.bases_first(values)})

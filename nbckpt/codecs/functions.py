@@ -13,28 +13,15 @@ import typing
 from contextlib import suppress
 from functools import lru_cache
 from types import CellType, CodeType, FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cloudpickle import cloudpickle
 
 from nbckpt.codecs.loading import LOADING, from_namespace
+from nbckpt.codecs.pickler import CellRef, NamespacePickler
 from nbckpt.codecs.sources import know_source, source_of
 from nbckpt.fingerprint.names import DECORATED
 from nbckpt.fingerprint.values.homes import is_user_file
-
-if TYPE_CHECKING:
-    from nbckpt.codecs.pickler import NamespacePickler
-
-
-class CellRef:
-    """Stands for an empty closure cell in a stream; functions on it fill it afterwards."""
-
-    def __init__(self, cell: CellType) -> None:
-        self.cell = cell
-
-    def __reduce__(self) -> Any:
-        return CellType, ()
-
 
 NAMED: tuple[type, ...] = (
     type, FunctionType, typing.TypeVar, typing.ParamSpec, typing.TypeVarTuple, typing.NewType,
@@ -50,6 +37,12 @@ def is_importable(obj: Any) -> bool:
         return bool(cloudpickle._should_pickle_by_reference(obj))  # noqa: SLF001  # no public twin
     holder = None if obj.__module__ == "__main__" else sys.modules.get(obj.__module__)
     return getattr(holder, obj.__name__, None) is obj
+
+
+def default_reduction(pickler: NamespacePickler, obj: Any) -> Any:
+    """Reduction of a function or class, as cloudpickle makes it, which has met its module."""
+    meet_module(getattr(obj, "__module__", None))
+    return pickler.default_reduce(obj)
 
 
 def meet_module(name: str | None) -> None:
@@ -78,12 +71,12 @@ def refer(pickler: NamespacePickler, obj: object) -> Any:
 def reduce_function(pickler: NamespacePickler, function: FunctionType) -> Any:
     """A function by name if it can be imported, else by its code."""
     if is_importable(function):
-        return pickler.default_reduce(function)
+        return default_reduction(pickler, function)
     if (made := vars(function).get(DECORATED)) is not None:
         return made
     home = _home_of(pickler, function)
     if home is None:
-        return pickler.default_reduce(function)
+        return default_reduction(pickler, function)
     closure = function.__closure__ or ()
     cells = tuple(_cell_ref(pickler, cell) for cell in closure)
     state = {

@@ -8,28 +8,15 @@ from __future__ import annotations
 
 import ast
 import pickle
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any, TypeGuard
+from types import CellType
+from typing import TYPE_CHECKING, Any
 
 import cloudpickle
 
-from nbckpt.codecs import (
-    functions,
-    instance_dicts,
-    storages,
-)
-from nbckpt.codecs.reducers import reducer_for
-from nbckpt.codecs.sources import Source
+from nbckpt.codecs import storages
 from nbckpt.codecs.streams import StreamWriter
-from nbckpt.fingerprint.values.homes import is_made_module
-from nbckpt.fingerprint.values.raw import members_of, types_that
-from nbckpt.fingerprint.values.reducing import (
-    beside,
-    reduction_of,
-)
-from nbckpt.fingerprint.values.sure import comes_back_for_sure
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -85,6 +72,24 @@ class Scope:
     changed_since: Callable[[str, Iterable[str]], str] = _never
 
 
+class CellRef:
+    """Stands for an empty closure cell in a stream; functions on it fill it afterwards."""
+
+    def __init__(self, cell: CellType) -> None:
+        self.cell = cell
+
+    def __reduce__(self) -> Any:
+        return CellType, ()
+
+
+@dataclass(frozen=True)
+class Source:
+    """The text of a cell, under a name that is the same in every process."""
+
+    filename: str
+    text: str
+
+
 class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle is untyped
     """A pickler that knows the notebook's namespace and takes large buffers out of the stream."""
 
@@ -93,6 +98,7 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
         writer: StreamWriter,
         buffers: list[Buffer],
         scope: Scope,
+        reducer_of: Callable[[NamespacePickler, type], Reducer | None],
         *,
         own: frozenset[str],
         linked: frozenset[int],
@@ -115,10 +121,11 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
         self.addresses: set[int] = set()
         self.exporters: dict[int, object] = {}
         self.roots: dict[int, Any] = {}
-        self.cells: dict[int, functions.CellRef] = {}
+        self.cells: dict[int, CellRef] = {}
         self.sources: dict[str, Source] = {}
         self.private: set[int] = set()
         self.latest: object = None
+        self._reducer_of = reducer_of
         self._reducers: dict[type, Reducer | None] = {}
         self.members: dict[type, set[str]] = {}
         self.kept: list[object] = []
@@ -134,10 +141,7 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
             return substitute
         kind = type(obj)
         if kind not in self._reducers:
-            usual = with_members(reducer_for(kind), self.scope.members.get(kind, frozenset()))
-            if not comes_back_for_sure(kind):
-                usual = _noting(usual, self.members.setdefault(kind, set()))
-            self._reducers[kind] = instance_dicts.watching(kind, usual)
+            self._reducers[kind] = self._reducer_of(self, kind)
         reducer = self._reducers[kind]
         return NotImplemented if reducer is None else reducer(self, obj)
 
@@ -147,7 +151,6 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
 
     def default_reduce(self, obj: object) -> Reduced:
         """Reduction of a function or class, as cloudpickle makes it."""
-        functions.meet_module(getattr(obj, "__module__", None))
         return super().reducer_override(obj)
 
 
@@ -162,52 +165,3 @@ def _taking_large(buffers: list[Buffer]) -> Callable[[pickle.PickleBuffer], bool
         return False
 
     return stays_in_stream
-
-
-def with_members(usual: Reducer | None, names: frozenset[str]) -> Reducer | None:
-    """The reducer `usual`, with the members `names` written beside what it writes."""
-    if not names:
-        return usual
-
-    def reduce(pickler: NamespacePickler, value: Any) -> Reduced:
-        reduced = NotImplemented if usual is None else usual(pickler, value)
-        return beside(
-            reduction_of(value, 5) if reduced is NotImplemented else reduced, value, names
-        )
-
-    return reduce
-
-
-def _noting(usual: Reducer | None, names: set[str]) -> Reducer:
-    """A reducer that notes the names of the members of its objects."""
-
-    def reduce(pickler: NamespacePickler, value: Any) -> Reduced:
-        names.update(members_of(value))
-        return NotImplemented if usual is None else usual(pickler, value)
-
-    return reduce
-
-
-def homes_of(namespace: Mapping[str, object], names: Sequence[str]) -> dict[int, str]:
-    """Where the notebook's own functions and classes live: id → the first of their names."""
-    homes: dict[int, str] = {}
-    named = types_that(lambda k: issubclass(k, functions.NAMED), map(namespace.get, names))
-    for name in names:
-        value: Any = namespace[name]
-        if id(type(value)) in named and not functions.is_importable(value):
-            own_name = value.__name__
-            is_at_home = namespace.get(own_name) is value
-            homes.setdefault(id(value), own_name if is_at_home else name)
-    return homes
-
-
-def is_by_reference(value: object) -> bool:
-    """True if a stream holds only the name of `value`: it is a module, or can be imported."""
-    if issubclass(type(value), ModuleType):
-        return not is_made_module(value)
-    return _is_named(value) and functions.is_importable(value)
-
-
-def _is_named(value: object) -> TypeGuard[FunctionType | type]:
-    """True if `value` is a function or class, by its type: a dead weak proxy has no class."""
-    return issubclass(type(value), functions.NAMED)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copyreg
 from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs import (
     alive,
@@ -19,6 +19,7 @@ from nbckpt.codecs import (
     files,
     frames,
     functions,
+    instance_dicts,
     library,
     locks,
     named,
@@ -33,18 +34,29 @@ from nbckpt.codecs import (
 from nbckpt.fingerprint.names import Own
 from nbckpt.fingerprint.values import caches
 from nbckpt.fingerprint.values.dict_iterators import DICT_ITERATORS
+from nbckpt.fingerprint.values.raw import members_of
 from nbckpt.fingerprint.values.reducing import (
     asks_for_its_state,
+    beside,
     container_behind,
     has_state_of_its_own,
     past_getattr,
     reduction_of,
     refuses_without_need,
 )
+from nbckpt.fingerprint.values.sure import comes_back_for_sure
 from nbckpt.types.registry import adapter_for
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler, Reduced, Reducer
+
+
+def reducer_of(pickler: NamespacePickler, kind: type) -> Reducer | None:
+    """The reducer of a pickler for objects of type `kind`, which notes what else is to be known."""
+    usual = _with_members(reducer_for(kind), pickler.scope.members.get(kind, frozenset()))
+    if not comes_back_for_sure(kind):
+        usual = _noting(usual, pickler.members.setdefault(kind, set()))
+    return instance_dicts.watching(kind, usual)
 
 
 def reducer_for(kind: type) -> Reducer | None:
@@ -61,6 +73,30 @@ def reducer_for(kind: type) -> Reducer | None:
         if reducer := family(kind):
             return reducer
     return None
+
+
+def _with_members(usual: Reducer | None, names: frozenset[str]) -> Reducer | None:
+    """The reducer `usual`, with the members `names` written beside what it writes."""
+    if not names:
+        return usual
+
+    def reduce(pickler: NamespacePickler, value: Any) -> Reduced:
+        reduced = NotImplemented if usual is None else usual(pickler, value)
+        return beside(
+            reduction_of(value, 5) if reduced is NotImplemented else reduced, value, names
+        )
+
+    return reduce
+
+
+def _noting(usual: Reducer | None, names: set[str]) -> Reducer:
+    """A reducer that notes the names of the members of its objects."""
+
+    def reduce(pickler: NamespacePickler, value: Any) -> Reduced:
+        names.update(members_of(value))
+        return NotImplemented if usual is None else usual(pickler, value)
+
+    return reduce
 
 
 def _own_state(kind: type) -> Reducer | None:

@@ -4,22 +4,9 @@ from __future__ import annotations
 
 import linecache
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from nbckpt.codecs.pickler import NamespacePickler, Source
 from nbckpt.digests import digest_of
-
-if TYPE_CHECKING:
-    from nbckpt.codecs.pickler import NamespacePickler
-
-
-@dataclass(frozen=True)
-class Source:
-    """The text of a cell, under a name that is the same in every process."""
-
-    filename: str
-    text: str
-
 
 _OF_CELL = re.compile(r"^<ipython-input-|[\\/]ipykernel_\d+[\\/]\d+\.py$")
 """The names that IPython and ipykernel give to cells."""

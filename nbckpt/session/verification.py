@@ -134,7 +134,7 @@ class Verifier:
 
     def _can_change(self, group: Names) -> bool:
         """True if one of them can become another value while its name holds the same object."""
-        from nbckpt.codecs.pickler import is_by_reference
+        from nbckpt.codecs.references import is_by_reference
 
         for name in group:
             value = self._session.namespace.get(name)

@@ -232,7 +232,7 @@ def _encoded(session: Session, value: object) -> list[bytes]:
     """The bytes of a result, if there are any, and not too many."""
     from nbckpt.capture.groups.groups import Encoder
     from nbckpt.capture.limits import least_size
-    from nbckpt.codecs.pickler import homes_of
+    from nbckpt.codecs.references import homes_of
 
     if least_size(value) > MAX_BYTES:
         return []

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from nbckpt.codecs.encode import EncodeError, encode
 from nbckpt.codecs.loading import Loading, decode
-from nbckpt.codecs.pickler import Scope, homes_of
+from nbckpt.codecs.pickler import Scope
+from nbckpt.codecs.references import homes_of
 from tests.notebooks import define
 
 Namespace = dict[str, Any]

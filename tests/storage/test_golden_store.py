@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ import pytest
 import nbckpt
 from nbckpt.errors import UntrustedError
 from nbckpt.jupyter.shell import load, unload
+from tests.running import SOURCE, environment
 from tests.storage.golden_store import CELLS, GOLDEN
 
 
@@ -114,12 +118,23 @@ def test_arrays_and_frames_come_back(back: dict[str, Any]) -> None:
     assert back["series"].tolist() == frame["n"].tolist() == [1, 2, 3]
 
 
-def test_a_cell_of_it_is_restored_and_a_rewind_goes_back(
-    back: dict[str, Any], golden: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    run(golden, "%rewind plain")
-    assert "table" not in back
-    run(golden, f"%%checkpoint library\n{CELLS['library']}")
-    assert "restored 'library'" in capsys.readouterr().out
-    run(golden, "%switch aside")
-    assert back["step"] == 3
+AGAIN = """
+from IPython.core.interactiveshell import InteractiveShell
+from tests.storage.golden_store import CELLS
+
+shell = InteractiveShell.instance()
+marked = f"%%checkpoint library\\n{CELLS['library']}"
+for cell in ["%load_ext nbckpt", "%nbckpt trust", "%rewind plain", marked, "%switch aside", "step"]:
+    shell.run_cell(cell, store_history=True).raise_error()
+"""
+
+
+def test_a_cell_of_it_is_restored_and_a_branch_has_its_values(golden: Any) -> None:
+    """In a process of its own, in whose libraries no other test has set anything."""
+    said = subprocess.run(
+        [sys.executable, "-c", AGAIN], check=True, capture_output=True, text=True, cwd=SOURCE,
+        env={**environment(), "NBCKPT_STORE": os.environ["NBCKPT_STORE"]},
+    ).stdout  # fmt: skip
+
+    assert "restored 'library'" in said
+    assert said.rstrip().endswith("3")

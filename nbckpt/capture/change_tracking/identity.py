@@ -142,7 +142,7 @@ def _parts_of(value: object) -> tuple[object, ...]:
         return tuple(getattr(value, name) for name in names)
     if not issubclass(kind, type):
         return ()
-    from nbckpt.codecs.pickler import is_by_reference
+    from nbckpt.codecs.references import is_by_reference
 
     if is_by_reference(value):
         return ()

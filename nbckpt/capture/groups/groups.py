@@ -17,7 +17,8 @@ from nbckpt.capture.recipes.recipes import Recipe, recipe_for
 from nbckpt.codecs import refused, ssl_contexts
 from nbckpt.codecs.encode import Encoded, EncodeError, encode
 from nbckpt.codecs.indexes import pairs_by_index
-from nbckpt.codecs.pickler import Scope, is_by_reference
+from nbckpt.codecs.pickler import Scope
+from nbckpt.codecs.references import is_by_reference
 from nbckpt.codecs.streams import TooLargeError
 from nbckpt.digests import Digest
 from nbckpt.fingerprint.names import is_user_name

@@ -29,7 +29,8 @@ def encoded(value: object, namespace: dict[str, object]) -> list[Buffer]:
     """
     from nbckpt.capture.groups.encode import encode_together
     from nbckpt.codecs.encode import EncodeError
-    from nbckpt.codecs.pickler import Scope, homes_of
+    from nbckpt.codecs.pickler import Scope
+    from nbckpt.codecs.references import homes_of
 
     homes = {}
     if levels_of([value]) is None:  # plain data refers to no definition

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nbckpt.capture import restore
 from nbckpt.capture.change_tracking.identity import is_fixed
 from nbckpt.capture.observation.finalizers import called_at_end
-from nbckpt.codecs.pickler import is_by_reference
+from nbckpt.codecs.references import is_by_reference
 from nbckpt.fingerprint.keys import also_on
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.model import Checkpoint, Manifest
