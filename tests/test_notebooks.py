@@ -48,6 +48,7 @@ def validated(notebook: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_tutorial_gives_what_it_shows_also_from_its_store(notebook: Path, tmp_path: Path) -> None:
     first = validated(notebook, tmp_path / "copy")

@@ -21,7 +21,9 @@ def context(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserContext
         yield context
 
 
-@pytest.fixture(scope="package", params=["lab", "notebook"])
+@pytest.fixture(
+    scope="package", params=["lab", pytest.param("notebook", marks=pytest.mark.exhaustive)]
+)
 def application(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Application]:

@@ -264,6 +264,7 @@ def written(cells: list[str], number: int) -> list[str]:
     return [cell.replace("<1>", str(number)) for cell in cells]
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("notebook", NOTEBOOKS.values(), ids=NOTEBOOKS)
 def test_what_a_function_remembers_is_as_in_a_run(notebook: Notebook, tmp_path: Path) -> None:
     cells, ask, n_rerun = notebook

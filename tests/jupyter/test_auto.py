@@ -318,6 +318,7 @@ def test_what_cannot_be_kept_of_joined_cells_is_named(
 POLICIES = ("on", "skip", "cost", "every 3", "every 0.02 s", "event", "event tick")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(4))
 def test_whatever_is_joined_and_wherever_one_goes_nothing_is_lost(shell: Any, seed: int) -> None:
     draw = Random(seed)

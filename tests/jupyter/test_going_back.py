@@ -13,7 +13,7 @@ import pytest
 
 from tests.jupyter.states import CASES, Case
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(8)
 
 RUNNER = """
 import json, os, sys

@@ -223,6 +223,7 @@ def test_the_timeline_is_text_where_a_package_is_missing(
     assert "needs a package that is missing" in shown[0]["text/plain"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("typed", "told"),
     [

@@ -22,7 +22,7 @@ from nbckpt.llm import scope
 from nbckpt.session.session import Session
 from nbckpt.testing import Provider
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(3)
 
 SAID = [{"role": "user", "content": "hi"}]
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}

@@ -55,7 +55,7 @@ class Drawn:
 
 @pytest.mark.timeout(900)  # a failing program is made smaller
 @settings(
-    max_examples=60,
+    max_examples=25,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -16,7 +16,7 @@ from nbckpt.steps import current_session
 from nbckpt.steps.execution.step_state import StepState
 from tests.notebooks import restart
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(6)
 
 NOTEBOOK = [
     "data = {'a': [1, 2, 3]}\nalso = data['a']",

@@ -19,7 +19,7 @@ from nbckpt.steps.cell_results import Lost
 from tests.kernels import Kernel
 from tests.running import environment, texts_of, write_notebook
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(5)
 
 
 @pytest.fixture(autouse=True)

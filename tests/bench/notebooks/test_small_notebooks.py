@@ -51,6 +51,7 @@ def played(out: Path, *arguments: str) -> list[dict[str, str]]:
     return [json.loads(line) for line in out.read_text().splitlines()]
 
 
+@pytest.mark.exhaustive
 def test_what_was_bad_once_is_right(tmp_path: Path) -> None:
     rows = played(tmp_path / "verdicts.jsonl", *(a for glob in ONCE_BAD for a in ("--only", glob)))
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.capture.observation.kernels import restored_beside, run
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(6)
 
 
 class Case(NamedTuple):

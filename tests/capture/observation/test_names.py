@@ -158,6 +158,7 @@ QUIET = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("source", QUIET.values(), ids=QUIET)
 def test_common_calls_do_not_look_everything_up(
     shell: Any, cell: Callable[..., str], source: str

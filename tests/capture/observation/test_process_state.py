@@ -12,7 +12,7 @@ import pytest
 from tests.capture.observation import notebooks
 from tests.capture.observation.kernels import MARK, run
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(6)
 
 NUMBERS = "import numpy as np, pandas as pd"
 

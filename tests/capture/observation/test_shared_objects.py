@@ -10,7 +10,7 @@ import pytest
 
 from tests.capture.observation.kernels import Answer, run
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(6)
 
 REGISTRY = """
 REG = {}

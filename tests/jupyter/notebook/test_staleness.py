@@ -75,6 +75,7 @@ def test_large_tables_and_arrays_are_told_by_what_was_noted_of_them(shell: Any, 
     assert notebook.states()["use"] == "stale: df changed"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("first", "then", "is_known"),
     [

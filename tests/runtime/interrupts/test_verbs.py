@@ -13,7 +13,7 @@ from nbckpt.storage.store import Store
 from tests.runtime.interrupts.instants import Instants, each_instant
 from tests.runtime.interrupts.worlds import VERBS, Picture, disagreements, picture, problems, world
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(6)
 
 QUICK = 3
 

@@ -12,7 +12,7 @@ from tests.storage.faults.power import Disk, Left, Named, Recorded, Synced, Writ
 from tests.storage.faults.promises import Run, all_verbs, from_nothing, require_kept, two_at_once
 from tests.storage.faults.trying import Template, template
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(6)
 
 FEW = 8
 

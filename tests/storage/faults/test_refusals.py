@@ -20,7 +20,7 @@ from tests.storage.faults.disks import FAULTS, NO_LOCKS, Disk, Fault, in_place
 from tests.storage.faults.trying import Template, after_all, attempt, attempts, counted, template
 from tests.storage.faults.verbs import VERBS
 
-pytestmark = pytest.mark.sampled(3)
+pytestmark = pytest.mark.sampled(6)
 
 FEW = 12
 FOUND_ONCE = [
