@@ -97,7 +97,7 @@ def _why(call: NotebookCall) -> Answer:
 
 
 def _why_text(step: Any) -> str:
-    from nbckpt.steps.restore.cache_lookup import why_not_restored
+    from nbckpt.steps.restore.restorability import why_not_restored
 
     name = step.request.name
     if step.restored is not None:

@@ -48,7 +48,7 @@ _CELLS = argument("--cells", doors=PANEL_ONLY)
 )
 def _resume_plan(call: PanelCall) -> Answer:
     from nbckpt.jupyter.notebook.documents import code_cells
-    from nbckpt.jupyter.notebook.resuming import resume_plan
+    from nbckpt.jupyter.notebook.resume_forecast import resume_plan
 
     asked = call.arguments
     cells = code_cells(asked.cells)
@@ -58,7 +58,7 @@ def _resume_plan(call: PanelCall) -> Answer:
 @declare("rerun_plan", "which cells a rerun would run", REF, _CELLS, doors=PANEL_ONLY, panel=READS)
 def _rerun_plan(call: PanelCall) -> Answer:
     from nbckpt.jupyter.notebook.documents import code_cells
-    from nbckpt.jupyter.notebook.prospects import rerun_plan
+    from nbckpt.jupyter.notebook.rerun_forecast import rerun_plan
 
     cells = code_cells(call.arguments.cells)
     return Answer(record=lambda: rerun_plan(call.session, _checkpoint(call), cells))
@@ -84,7 +84,7 @@ def _rerun(call: PanelCall) -> Answer:
 @at(Door.PANEL, "resume")
 def _resume(call: PanelCall) -> Answer:
     """As `%resume` does, or, of a notebook that died on its second run, where that stood."""
-    from nbckpt.jupyter.notebook.resuming import target_of
+    from nbckpt.jupyter.notebook.resume_forecast import target_of
 
     session, asked = call.session, call.arguments
     if asked.once and session.position.id is not None:

@@ -23,10 +23,10 @@ from nbckpt.session.auto.pending_cells import PendingCells
 from nbckpt.session.branch_position import BranchPosition
 from nbckpt.session.checkpoint_writer import CheckpointWriter
 from nbckpt.session.history_follower import HistoryFollower
-from nbckpt.session.moves import navigation
+from nbckpt.session.moves import rewind_and_resume
 from nbckpt.session.moves.move_result import MoveResult
-from nbckpt.session.parquet_tables import TableKeeper
 from nbckpt.session.pending_writes import PendingWrites, Writer
+from nbckpt.session.query_tables import TableKeeper
 from nbckpt.session.reducers import Reducer
 from nbckpt.session.shutdown import register_atexit
 from nbckpt.session.workspace.workspace import Workspace
@@ -233,12 +233,12 @@ class Session(Own):
     @verb
     def rewind(self, ref: str) -> MoveResult:
         """Make the namespace that of `ref`; see `nbckpt.rewind`."""
-        return navigation.rewind(self, ref)
+        return rewind_and_resume.rewind(self, ref)
 
     @verb
     def resume(self, branch: str | None = None, *, fallback: bool = False) -> MoveResult:
         """Bring the head of `branch` into this namespace; see `nbckpt.resume`."""
-        return navigation.resume(self, branch, fallback=fallback)
+        return rewind_and_resume.resume(self, branch, fallback=fallback)
 
     @verb
     def fork(
@@ -290,7 +290,7 @@ class Session(Own):
     @verb
     def restore_position(self, target: Checkpoint) -> None:
         """Make the namespace that of a checkpoint, and leave every branch where it is."""
-        navigation.restore_position(self, target)
+        rewind_and_resume.restore_position(self, target)
 
     @verb
     def rescan(self) -> None:

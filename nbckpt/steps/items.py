@@ -14,7 +14,7 @@ from nbckpt.steps import current_session, loops
 
 if TYPE_CHECKING:
     from nbckpt.steps.calls.failures import Failure
-    from nbckpt.steps.execution.execution import Execution
+    from nbckpt.steps.execution.execution_state import Execution
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -20,7 +20,7 @@ from nbckpt.model import Cell, Checkpoint, Key
 from nbckpt.runtime.interrupts import whole
 from nbckpt.session.session import Session
 from nbckpt.steps import loops
-from nbckpt.steps.execution.execution import Execution
+from nbckpt.steps.execution.execution_state import Execution
 from nbckpt.steps.execution.step_before import StepBefore
 from nbckpt.steps.execution.step_request import Request
 from nbckpt.steps.execution.step_state import Interrupted, StepState

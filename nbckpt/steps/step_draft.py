@@ -20,7 +20,7 @@ from nbckpt.runtime.snapshot_dict import differing as differences
 from nbckpt.session.checkpoint_writer import new_id
 from nbckpt.steps import cell_results
 from nbckpt.steps.execution.step_state import StepState
-from nbckpt.steps.restore.cache_lookup import (
+from nbckpt.steps.restore.restorability import (
     addresses_kept,
     changes_outside,
     deleted_names,
@@ -29,7 +29,7 @@ from nbckpt.steps.restore.cache_lookup import (
 from nbckpt.timeline.checkpoint_records import checkpoint_record
 
 if TYPE_CHECKING:
-    from nbckpt.steps.execution.execution import Execution
+    from nbckpt.steps.execution.execution_state import Execution
 
 UNANSWERED = "a question of it was not answered"
 _MISSED = "{!r} is another, and it or something beside it may have changed that"

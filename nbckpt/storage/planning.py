@@ -7,6 +7,7 @@ from functools import cached_property
 from pathlib import Path
 
 from nbckpt.model import Record
+from nbckpt.storage.chunks_to_move import Pack, Reach, packed_bytes, packs_in
 from nbckpt.storage.ciphers import cipher_of
 from nbckpt.storage.counting import (
     CHECKPOINT,
@@ -20,7 +21,6 @@ from nbckpt.storage.disk import list_folder
 from nbckpt.storage.frames import Name, Place
 from nbckpt.storage.journal import Entry
 from nbckpt.storage.leaving import Leaving
-from nbckpt.storage.moving import Pack, Reach, packed_bytes, packs_in
 from nbckpt.storage.pruned_journals import PrunedJournals
 from nbckpt.storage.rewriting import (
     NAMING,

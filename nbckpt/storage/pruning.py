@@ -18,6 +18,7 @@ from nbckpt.model import Record
 from nbckpt.runtime import clock
 from nbckpt.runtime.interrupts import allowed, whole
 from nbckpt.storage import system
+from nbckpt.storage.chunks_to_move import Mover, Pack, is_open
 from nbckpt.storage.claims import RECORDS
 from nbckpt.storage.counting import values_of
 from nbckpt.storage.disk import (
@@ -33,7 +34,6 @@ from nbckpt.storage.disk import (
 from nbckpt.storage.folder import ROOMS, require_cipher
 from nbckpt.storage.journal import SUFFIX, whole_journal
 from nbckpt.storage.locks import one_at_a_time
-from nbckpt.storage.moving import Mover, Pack, is_open
 from nbckpt.storage.packs import SUFFIX as PACK_SUFFIX
 from nbckpt.storage.planning import Plan
 from nbckpt.storage.private import keep_private, require_no_links

@@ -153,7 +153,7 @@ class _Variables:
         is_pattern = not _PATTERN_SIGNS.isdisjoint(str(path))
         if self._store.cipher is None and not is_pattern:
             return f"read_parquet({_literal(str(path))})"
-        from nbckpt.storage.tables import arrow_table
+        from nbckpt.storage.parquet_files import arrow_table
 
         view = f"table {path.stem}"
         self._cursor.register(view, arrow_table(path, self._store.cipher))

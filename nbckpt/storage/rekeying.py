@@ -18,6 +18,7 @@ from nbckpt.config.sources import encryption_from
 from nbckpt.errors import StoreError, UsageError
 from nbckpt.storage import system
 from nbckpt.storage.check import check
+from nbckpt.storage.chunks_to_move import is_open
 from nbckpt.storage.ciphers import Cipher, id_of, new_key, remember
 from nbckpt.storage.configuration import CONFIG
 from nbckpt.storage.disk import (
@@ -44,7 +45,6 @@ from nbckpt.storage.folder import (
 from nbckpt.storage.journal import SUFFIX, is_live
 from nbckpt.storage.key_sources import kind_of, read_key
 from nbckpt.storage.locks import one_at_a_time
-from nbckpt.storage.moving import is_open
 from nbckpt.storage.new_files import create_beside
 from nbckpt.storage.packs import SUFFIX as PACK
 from nbckpt.storage.store import Store

@@ -15,13 +15,13 @@ from nbckpt.model import Record
 from nbckpt.runtime import clock
 from nbckpt.storage import system
 from nbckpt.storage.bridging import UNKNOWN
+from nbckpt.storage.chunks_to_move import Mover, is_open
 from nbckpt.storage.claims import RECORDS
 from nbckpt.storage.counting import CHECKPOINT
 from nbckpt.storage.disk import create, delete, exists, make_folder, refused, sync_folder, write_at
 from nbckpt.storage.folder import ASIDE, require_cipher
 from nbckpt.storage.journal import BATCH, PRUNE, SUFFIX, whole_journal
 from nbckpt.storage.locks import one_at_a_time
-from nbckpt.storage.moving import Mover, is_open
 from nbckpt.storage.packs import SUFFIX as PACK_SUFFIX
 from nbckpt.storage.pruning import TRIES, WAIT_S, hidden
 from nbckpt.storage.rewriting import NAMING

@@ -16,7 +16,6 @@ from nbckpt.model import Record
 from nbckpt.runtime.interrupts import Turn, whole
 from nbckpt.storage import lines
 from nbckpt.storage.ciphers import Cipher, remember
-from nbckpt.storage.committing import Writing
 from nbckpt.storage.configuration import StoredConfig
 from nbckpt.storage.folder import id_of, open_folder
 from nbckpt.storage.frames import Verified
@@ -30,6 +29,7 @@ from nbckpt.storage.stored_trust import StoredTrust
 from nbckpt.storage.unlocking import new_members, unlocked
 from nbckpt.storage.waiting import MOST_BYTES
 from nbckpt.storage.write_queue import WriteQueue
+from nbckpt.storage.write_threads import Writing
 from nbckpt.storage.writer import Writer
 
 if TYPE_CHECKING:

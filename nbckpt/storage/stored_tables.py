@@ -59,7 +59,7 @@ class StoredTables:
             If the disk refuses.
         """
         self._prepare()
-        from nbckpt.storage.tables import write_table
+        from nbckpt.storage.parquet_files import write_table
 
         try:
             info = write_table(self.folder, digest, value, self._cipher)

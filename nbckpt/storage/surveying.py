@@ -12,6 +12,7 @@ from blake3 import blake3
 from nbckpt.model import Record
 from nbckpt.storage import system
 from nbckpt.storage.bridging import Bridged, bridged
+from nbckpt.storage.chunks_to_move import Pack, is_open
 from nbckpt.storage.ciphers import cipher_of
 from nbckpt.storage.counting import TABLE, counting
 from nbckpt.storage.disk import exists, files_in, read_at
@@ -20,7 +21,6 @@ from nbckpt.storage.forms import Expander
 from nbckpt.storage.frames import Batch, Name, Place
 from nbckpt.storage.journal import BATCH, Entry, is_live
 from nbckpt.storage.journal import SUFFIX as JOURNAL
-from nbckpt.storage.moving import Pack, is_open
 from nbckpt.storage.packs import SUFFIX, find_frames, header_problem, open_pack
 from nbckpt.storage.searching import salvaged
 from nbckpt.storage.sizes import size_of_file

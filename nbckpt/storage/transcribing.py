@@ -34,9 +34,9 @@ from nbckpt.storage.journal import BATCH, PRUNE, SUFFIX, whole_lines
 from nbckpt.storage.new_files import create_beside
 from nbckpt.storage.packs import MAPPED_BYTES, PAGE_BYTES, PackWriter, find_frames, open_pack
 from nbckpt.storage.packs import SUFFIX as PACK
+from nbckpt.storage.parquet_files import table_path
 from nbckpt.storage.sealed_tables import opened_file, sealed_file
 from nbckpt.storage.signers import Signers
-from nbckpt.storage.tables import table_path
 from nbckpt.storage.writer import batch_record
 
 _NAMING = re.compile(rb'\{"kind":"(?:batch|table|prune)"')

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from nbckpt.errors import StoreError
 from nbckpt.runtime.interrupts import error_of, result_of, whole
-from nbckpt.storage.committing import Commit, Job, Queued, committing, end, insist, run_jobs
 from nbckpt.storage.folder import ROOMS
 from nbckpt.storage.journal import Entry
 from nbckpt.storage.locks import Holds
 from nbckpt.storage.private import keep_private
 from nbckpt.storage.signers import Signers
 from nbckpt.storage.workers import Worker
+from nbckpt.storage.write_threads import Commit, Job, Queued, committing, end, insist, run_jobs
 from nbckpt.storage.writer import Writer
 
 BACKGROUND_NICENESS = 10

@@ -152,7 +152,7 @@ def prune(
     StoreError
         If another prune runs, or the disk refuses.
     """
-    from nbckpt.session.maintenance import prune as pruning
+    from nbckpt.session.maintenance import prune_request as pruning
 
     session = current_session.session()
     retention = pruning.asked(
@@ -219,7 +219,7 @@ What was paid for stays: model calls and kept calls go only with --recordings or
   nbckpt prune --max-size 2GB""",
 )
 def _prune(call: Call) -> Answer:
-    from nbckpt.session.maintenance import prune as pruning
+    from nbckpt.session.maintenance import prune_request as pruning
 
     retention = _retention(call, call.session.settings)
     return _pruned(pruning.prune(call.session, retention, dry_run=call.arguments.dry_run))
@@ -228,7 +228,7 @@ def _prune(call: Call) -> Answer:
 @at(Door.TERMINAL, "prune")
 def _prune_store(call: Call) -> Answer:
     from nbckpt.config.sources import settings_of
-    from nbckpt.session.maintenance import prune as pruning
+    from nbckpt.session.maintenance import prune_request as pruning
 
     settings = settings_of(call.store)
     for problem in settings.problems:
@@ -239,7 +239,7 @@ def _prune_store(call: Call) -> Answer:
 
 def _retention(call: Call, settings: Settings) -> Retention:
     """The retention that the arguments ask for."""
-    from nbckpt.session.maintenance import prune as pruning
+    from nbckpt.session.maintenance import prune_request as pruning
 
     asked = call.arguments
     return pruning.asked(
@@ -255,7 +255,7 @@ def _retention(call: Call, settings: Settings) -> Retention:
 
 
 def _pruned(done: Pruned) -> Answer:
-    from nbckpt.session.maintenance import prune as pruning
+    from nbckpt.session.maintenance import prune_request as pruning
 
     return Answer(lambda: pruning.text_of(done), lambda: pruning.as_record(done))
 

@@ -146,7 +146,7 @@ def _costs(call: Call) -> Answer:
     from nbckpt.timeline.recordings import RECORDING
 
     if call.arguments.recompute:
-        from nbckpt.llm.pricing import reprice
+        from nbckpt.llm.repricing import reprice
 
         call.tell(reprice(call.session).text())
     ledger = ledger_of(call.store, call.session.timeline)

@@ -11,7 +11,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt import cli, reports
 from nbckpt.cli import main
-from nbckpt.llm.pricing import reprice
+from nbckpt.llm.repricing import reprice
 from nbckpt.reports.timeline_rows import details_of
 from nbckpt.session.history.costs import ledger_of, replays_in
 from nbckpt.session.session import Session

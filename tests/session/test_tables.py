@@ -195,7 +195,7 @@ def test_a_store_that_cannot_be_written_is_queried_all_the_same(
 def test_tables_of_the_head_are_made_ahead_but_not_large_ones(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nbckpt.session.parquet_tables.AHEAD_BYTES", 100_000)
+    monkeypatch.setattr("nbckpt.session.query_tables.AHEAD_BYTES", 100_000)
     space = session.namespace
     space["old"] = pd.DataFrame({"x": [0]})
     session.checkpoint("a")

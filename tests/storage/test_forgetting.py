@@ -8,7 +8,7 @@ import pytest
 
 from nbckpt.config.settings import Settings
 from nbckpt.llm import scope
-from nbckpt.session.maintenance import prune as pruning
+from nbckpt.session.maintenance import prune_request as pruning
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.storage.check import check

@@ -418,7 +418,7 @@ def test_a_forked_child_writes_files_of_its_own(tmp_path: Path) -> None:
 def test_opening_imports_no_heavy_package() -> None:
     script = """
         import sys
-        import nbckpt.storage.query, nbckpt.storage.check, nbckpt.storage.tables
+        import nbckpt.storage.query, nbckpt.storage.check, nbckpt.storage.parquet_files
         heavy = {"duckdb", "pandas", "pyarrow", "numpy", "polars", "IPython"}
         sys.exit(repr(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)
     """

@@ -2,5 +2,5 @@
 
 The place of each cell's run on a line of checkpoints (`runs`); the state of each cell now (`marks`,
 `staleness`, `present`); the looks of cells at a checkpoint (`looks`); and the fate of each cell,
-were the notebook resumed (`resuming`) or run again from a step on (`prospects`).
+were the notebook resumed (`resume_forecast`) or run again from a step on (`rerun_forecast`).
 """

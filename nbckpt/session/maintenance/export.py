@@ -15,7 +15,7 @@ from nbckpt.model import Checkpoint, Record, Variable
 from nbckpt.runtime.interrupts import result_of
 from nbckpt.session.maintenance.export_report import Exported
 from nbckpt.session.maintenance.export_selection import ExportSelection
-from nbckpt.session.parquet_tables import TableKeeper
+from nbckpt.session.query_tables import TableKeeper
 from nbckpt.timeline.checkpoint_records import checkpoint_record
 from nbckpt.timeline.records import head_record, session_record
 from nbckpt.timeline.timeline import Timeline

@@ -21,7 +21,7 @@ from nbckpt.model import Cell, Checkpoint
 from nbckpt.runtime.interrupts import allowed, held, whole
 from nbckpt.session.moves import (
     namespace_restore,
-    navigation,
+    rewind_and_resume,
     unsaved,
     update_values,
 )
@@ -93,7 +93,7 @@ def fork(
             moved = moved._replace(checkpoint=made)
         else:
             session.position.move_head(target, told=f"branch {name!r}")
-    navigation.note(session, "forked", moved, branch=name)
+    rewind_and_resume.note(session, "forked", moved, branch=name)
     return moved
 
 
@@ -136,10 +136,10 @@ def switch(session: SessionParts, branch: str) -> MoveResult:
     head = session.timeline.head(branch)
     if head is None:  # its name went with what was kept just now: it is contained in that
         raise BranchNotFoundError(references.unknown_branch(session.timeline, branch))
-    moved = navigation.move(session, head)
+    moved = rewind_and_resume.move(session, head)
     session.position.branch = branch
     session.position.move_head(head, told=f"the switch to {branch!r}")
-    navigation.note(session, "switched", moved, branch=branch)
+    rewind_and_resume.note(session, "switched", moved, branch=branch)
     return moved
 
 
@@ -196,7 +196,7 @@ def update(
         session.workspace.ran(ast.parse("\n".join(lines)))
         session.workspace.ran(update_values.bound_by_hand((*values, *trees)))
         made = _keep(session, name, lines, (*values, *trees), "update")
-    navigation.note(session, "updated", moved._replace(checkpoint=made), branch=branch)
+    rewind_and_resume.note(session, "updated", moved._replace(checkpoint=made), branch=branch)
     return made
 
 
@@ -219,7 +219,7 @@ def _moving(session: SessionParts, target: Checkpoint) -> Iterator[MoveResult]:
         set(workspace.seeded),
         session.position.branch,
     )
-    moved = navigation.move(session, target)
+    moved = rewind_and_resume.move(session, target)
     try:
         yield moved
     except StoreError:

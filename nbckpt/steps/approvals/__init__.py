@@ -5,6 +5,6 @@ follows the store, so that no door needs to know of any other.
 """
 
 from nbckpt.steps.approvals.approval import Approval
-from nbckpt.steps.approvals.waiting import approve, approve_async
+from nbckpt.steps.approvals.approving import approve, approve_async
 
 __all__ = ["Approval", "approve", "approve_async"]

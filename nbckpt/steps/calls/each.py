@@ -17,7 +17,7 @@ from nbckpt.steps.calls.outcomes import Outcome, Task
 from nbckpt.text.progress_bar import LoopBar
 
 if TYPE_CHECKING:
-    from nbckpt.steps.execution.execution import Execution
+    from nbckpt.steps.execution.execution_state import Execution
     from nbckpt.steps.loops.clock import Clock
 
 _MOST_TOLD = 20

@@ -31,7 +31,7 @@ from nbckpt.text.describe import preview_of
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from nbckpt.steps.execution.execution import Execution
+    from nbckpt.steps.execution.execution_state import Execution
 
 _FIGURE = re.compile(r"\d[\d,]*")
 

@@ -16,7 +16,7 @@ from nbckpt.steps.calls.workers import awaited, in_threads, one_by_one
 from nbckpt.steps.loops.clock import Clock
 
 if TYPE_CHECKING:
-    from nbckpt.steps.execution.execution import Execution
+    from nbckpt.steps.execution.execution_state import Execution
 
 ERRORS = ("raise", "collect")
 

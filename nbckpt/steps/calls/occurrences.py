@@ -24,7 +24,7 @@ from nbckpt.session.session import Session
 from nbckpt.steps.execution.step_state import StepState
 
 if TYPE_CHECKING:
-    from nbckpt.steps.execution.execution import Execution
+    from nbckpt.steps.execution.execution_state import Execution
 
 
 class Occurrences:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from nbckpt.digests import Digest
     from nbckpt.model import Checkpoint, Key
     from nbckpt.session.session import Session
-    from nbckpt.steps.execution.execution import Execution
+    from nbckpt.steps.execution.execution_state import Execution
     from nbckpt.timeline.approvals import Question
 
 

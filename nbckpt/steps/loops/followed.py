@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
-from nbckpt.steps.execution.execution import Execution
+from nbckpt.steps.execution.execution_state import Execution
 from nbckpt.steps.execution.loop_state import LoopState
 from nbckpt.steps.loops import progress
 from nbckpt.steps.loops.clock import Clock

@@ -11,10 +11,10 @@ from nbckpt.digests import Digest
 from nbckpt.model import Checkpoint, is_trusted
 from nbckpt.runtime import clock
 from nbckpt.runtime.interrupts import whole
-from nbckpt.steps.execution.execution import Execution
+from nbckpt.steps.execution.execution_state import Execution
 from nbckpt.steps.execution.loop_state import LoopState
 from nbckpt.steps.execution.step_state import StepState
-from nbckpt.steps.restore.cache_lookup import changed_precondition, key_before
+from nbckpt.steps.restore.restorability import changed_precondition, key_before
 from nbckpt.steps.step_draft import UNANSWERED, draft_of
 from nbckpt.timeline.recordings import BEGUN, begun_record
 

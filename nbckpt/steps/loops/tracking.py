@@ -14,7 +14,7 @@ from collections.abc import (
 from typing import Generic, TypeVar
 
 from nbckpt.errors import UsageError
-from nbckpt.steps.execution.execution import Execution
+from nbckpt.steps.execution.execution_state import Execution
 from nbckpt.steps.loops.followed import Loop, LoopItems, begun_loop
 
 Item = TypeVar("Item")

@@ -19,7 +19,7 @@ from nbckpt.fingerprint.values.homes import is_user_file
 from nbckpt.model import Manifest
 from nbckpt.runtime.interrupts import allowed
 from nbckpt.session.history.recorded_cells import Recorded, without_marker
-from nbckpt.steps.restore.cache_lookup import changes_outside
+from nbckpt.steps.restore.restorability import changes_outside
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session

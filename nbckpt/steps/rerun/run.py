@@ -18,7 +18,7 @@ from nbckpt.model import AUTOMATIC, Checkpoint
 from nbckpt.runtime.interrupts import breathe, held, whole
 from nbckpt.session.history.recorded_cells import Recorded
 from nbckpt.session.session import Session
-from nbckpt.steps.execution.execution import Execution
+from nbckpt.steps.execution.execution_state import Execution
 from nbckpt.steps.execution.step_request import Request
 from nbckpt.steps.execution.step_state import StepState
 from nbckpt.steps.rerun.branch import Line

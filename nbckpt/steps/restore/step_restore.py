@@ -11,12 +11,12 @@ from nbckpt.steps import cell_results
 from nbckpt.steps.execution.step_state import StepState
 from nbckpt.steps.remake import makers
 from nbckpt.steps.restore import effects
-from nbckpt.steps.restore.cache_lookup import why_not_restorable, why_not_restored
 from nbckpt.steps.restore.cherry_pick import stand_at
+from nbckpt.steps.restore.restorability import why_not_restorable, why_not_restored
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
-    from nbckpt.steps.execution.execution import Execution
+    from nbckpt.steps.execution.execution_state import Execution
     from nbckpt.steps.restore.shadow_run import ShadowRun
 
 

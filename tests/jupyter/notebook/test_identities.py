@@ -9,8 +9,8 @@ import pytest
 
 from nbckpt.errors import UsageError
 from nbckpt.jupyter.notebook.identities import Identities
-from nbckpt.jupyter.notebook.prospects import rerun_plan
-from nbckpt.jupyter.notebook.resuming import resume_plan
+from nbckpt.jupyter.notebook.rerun_forecast import rerun_plan
+from nbckpt.jupyter.notebook.resume_forecast import resume_plan
 from nbckpt.jupyter.notebook.runs import Run
 from nbckpt.model import Cell
 from tests.jupyter.notebook.cells import CELLS, Notebook, new_session, notebook_that_ran

@@ -15,7 +15,7 @@ import pytest
 from nbckpt.config.settings import Settings
 from nbckpt.errors import StoreError
 from nbckpt.session.maintenance import trust
-from nbckpt.session.maintenance.prune import prune
+from nbckpt.session.maintenance.prune_request import prune
 from nbckpt.session.session import Session
 from nbckpt.storage import disk
 from nbckpt.storage.repairing import repair

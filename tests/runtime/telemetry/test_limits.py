@@ -176,7 +176,7 @@ def test_a_prune_makes_room(store: Store) -> None:
     with pytest.raises(StoreError, match="max_store_size"):
         filled(session, "d")
 
-    from nbckpt.session.maintenance.prune import prune
+    from nbckpt.session.maintenance.prune_request import prune
     from nbckpt.timeline.retention import Retention
 
     session.store._writer.begin_new_packs()

@@ -15,7 +15,7 @@ from nbckpt.jupyter.completion import Completion
 from nbckpt.jupyter.shell import attached, load, unload
 from nbckpt.jupyter.views import Views
 from nbckpt.model import Cell, Refusal, Variable
-from nbckpt.session.maintenance.prune import prune_store, text_of
+from nbckpt.session.maintenance.prune_request import prune_store, text_of
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.storage.store import Store

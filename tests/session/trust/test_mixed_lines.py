@@ -11,7 +11,7 @@ import pytest
 from nbckpt.errors import UntrustedError
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.session.maintenance.export import export_store
-from nbckpt.session.moves import navigation
+from nbckpt.session.moves import rewind_and_resume
 from nbckpt.session.session import Session
 from nbckpt.steps.rerun.plan import plan
 from nbckpt.storage.store import Store
@@ -61,7 +61,7 @@ def test_no_rerun_begins_at_it_or_moves_to_it(own: Path) -> None:
     with pytest.raises(UntrustedError, match="another user"):
         session.restore_position(forged)
     with pytest.raises(UntrustedError, match="another user"):
-        navigation.move(session, forged)
+        rewind_and_resume.move(session, forged)
 
     assert session.position.id == before
     assert "OF_ANOTHER" not in os.environ

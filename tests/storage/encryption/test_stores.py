@@ -21,8 +21,8 @@ from nbckpt.session.session import Session
 from nbckpt.storage import large
 from nbckpt.storage.check import check
 from nbckpt.storage.key_sources import make_key
+from nbckpt.storage.parquet_files import read_table
 from nbckpt.storage.store import Store
-from nbckpt.storage.tables import read_table
 from tests.running import environment
 
 PLANTED = "PLANTED-a-secret-of-the-user"

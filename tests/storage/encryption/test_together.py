@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nbckpt.cli import main
-from nbckpt.session.maintenance.prune import prune_store
+from nbckpt.session.maintenance.prune_request import prune_store
 from nbckpt.session.session import Session
 from nbckpt.storage.check import check
 from nbckpt.storage.packs import find_frames, open_pack

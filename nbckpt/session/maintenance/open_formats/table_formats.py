@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from nbckpt.errors import CaptureError, line_of
 from nbckpt.storage.beside import new_file
-from nbckpt.storage.tables import write_parquet
+from nbckpt.storage.parquet_files import write_parquet
 from nbckpt.text.describe import type_name_of
 
 UNNAMED = "value"

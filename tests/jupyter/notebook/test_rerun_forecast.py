@@ -8,7 +8,7 @@ import pytest
 
 from nbckpt.errors import UsageError
 from nbckpt.jupyter.notebook.documents import Written
-from nbckpt.jupyter.notebook.prospects import rerun_plan
+from nbckpt.jupyter.notebook.rerun_forecast import rerun_plan
 from tests.jupyter.notebook.cells import Notebook
 
 CELLS = {

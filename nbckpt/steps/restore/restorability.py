@@ -21,7 +21,7 @@ from nbckpt.text.units import count_text
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
-    from nbckpt.steps.execution.execution import Execution
+    from nbckpt.steps.execution.execution_state import Execution
     from nbckpt.steps.execution.step_state import Interrupted
 
 _ON_DESCRIPTORS = (

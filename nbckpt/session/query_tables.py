@@ -169,7 +169,7 @@ class TableKeeper:
             self._aside = Path(tempfile.mkdtemp(prefix="nbckpt-"))
             weakref.finalize(self, shutil.rmtree, self._aside, ignore_errors=True)
         try:
-            from nbckpt.storage.tables import write_table
+            from nbckpt.storage.parquet_files import write_table
 
             kept = write_table(self._aside, variable.value, table, self._store.cipher)
             info = dataclasses.asdict(kept)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nbckpt.errors import BranchNotFoundError
-from nbckpt.jupyter.notebook.resuming import resume_plan
+from nbckpt.jupyter.notebook.resume_forecast import resume_plan
 from nbckpt.jupyter.panel import Panel
 from nbckpt.timeline.checkpoint_records import checkpoint_record
 from tests.jupyter.notebook.cells import Notebook

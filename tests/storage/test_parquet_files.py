@@ -15,8 +15,8 @@ import pytest
 from nbckpt.errors import CaptureError, FormatError, NotFoundError
 from nbckpt.storage.check import check
 from nbckpt.storage.disk import digest_of_file
+from nbckpt.storage.parquet_files import read_table, write_table
 from nbckpt.storage.store import Store
-from nbckpt.storage.tables import read_table, write_table
 
 DIGEST = "ab" * 32
 
