@@ -12,7 +12,7 @@ from tests.runtime.interrupts.crowd import Crowd
 def test_nothing_durable_is_lost_in_a_crowd_that_is_killed(tmp_path: Path) -> None:
     crowd = Crowd(tmp_path)
 
-    crowd.run(kernels=2, readers=1, seconds=6, kill_s=2)
+    crowd.run(kernels=2, readers=1, seconds=12, kill_s=5)
     crowd.look()
 
     assert crowd.wrong == []
