@@ -64,13 +64,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _do(verb: Verb, parsed: argparse.Namespace) -> int:
-    """Exit status of a verb, after its answer was shown, and what it wrote is durable."""
+    """Exit status of a verb; its answer is shown once what it wrote is durable."""
     call = TerminalCall(completed(verb, parsed, Door.TERMINAL))
     try:
         answer = verb.does_at(Door.TERMINAL)(call)
-        _show(answer, as_json=getattr(call.arguments, "json", False))
         if verb.writes:
             call.wait()
+        _show(answer, as_json=getattr(call.arguments, "json", False))
     finally:
         call.close()
     return refused(answer.problem, answer.status) if answer.problem else answer.status

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 
 from IPython.core.interactiveshell import InteractiveShell
 
-AWAITED = "--awaited"
-"""The option that tells the magic so."""
+from nbckpt.verbs.moving import AWAITED
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 

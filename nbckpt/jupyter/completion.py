@@ -190,7 +190,7 @@ def _verb_of(magic: str, typed: Typed) -> tuple[Verb | None, Typed]:
 def _slots(verb: Verb, typed: Typed) -> list[Argument]:
     """The arguments that can stand at the cursor: positional ones first, then options."""
     own = verb.arguments_of(Door.NOTEBOOK)
-    options = [a for a in own if a.is_option]
+    options = [a for a in own if a.is_option and not a.is_hidden]
     if value := next((a for a in options if _is_value_of(a, typed)), None):
         return [value]
     if "=" in typed.fragment and any(a.names == VALUE for a in own):

@@ -12,7 +12,6 @@ from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 
 from nbckpt.errors import NbckptError, UsageError
 from nbckpt.jupyter import notices
-from nbckpt.jupyter.awaited import AWAITED
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.notebook_verbs import NotebookCall
@@ -85,9 +84,8 @@ class CheckpointMagics(Magics):
 
     def call(self, verb: Verb, line: str, expand: Callable[[str], str] = str) -> Any:
         """Do what a line says, and show the answer; what is returned IPython shows."""
-        awaits = line.startswith(AWAITED)
-        arguments = parsed_line(verb, line.removeprefix(AWAITED), expand)
-        call = NotebookCall(arguments, self._cells, self._idling, awaits=awaits)
+        arguments = parsed_line(verb, line, expand)
+        call = NotebookCall(arguments, self._cells, self._idling)
         answer = verb.does_at(Door.NOTEBOOK)(call)
         return self._show(answer, as_json=getattr(arguments, "json", False))
 

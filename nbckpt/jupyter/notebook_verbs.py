@@ -23,21 +23,14 @@ from nbckpt.verbs.registry import VERBS, at, declare
 
 
 class NotebookCall(Call):
-    """A call by a magic.
-
-    Attributes
-    ----------
-    awaits
-        True if its cell awaits what the magic returns.
-    """
+    """A call by a magic."""
 
     through = "magic"
 
-    def __init__(self, arguments: Namespace, cells: Cells, idling: Idling, *, awaits: bool) -> None:
+    def __init__(self, arguments: Namespace, cells: Cells, idling: Idling) -> None:
         super().__init__(arguments, WIDTH)
         self.cells = cells
         self.idling = idling
-        self.awaits = awaits
 
     @property
     def session(self) -> Session:
@@ -173,7 +166,7 @@ def _rerun(call: NotebookCall) -> Answer:
     from nbckpt.verbs.moving import reran
 
     asked, cells = call.arguments, call.cells
-    if call.awaits:
+    if asked.awaited:
         return Answer(
             shown=rerunning.magic_async(cells, asked.ref, fresh=asked.fresh, everything=asked.all)
         )

@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from nbckpt.jupyter.cells import Cells
+from nbckpt.model import Checkpoint
 from nbckpt.runtime import clock
+from nbckpt.session.session import Session
 from nbckpt.verbs.arguments import PANEL_ONLY, REF, Door, argument
-from nbckpt.verbs.calls import Answer
+from nbckpt.verbs.calls import Answer, Call
 from nbckpt.verbs.moving import moved, reran
-from nbckpt.verbs.registry import READS, at, declare
+from nbckpt.verbs.parsing import required_text
+from nbckpt.verbs.registry import READS, VERBS, at, declare
 
-if TYPE_CHECKING:
-    from nbckpt.jupyter.panel_call import PanelCall
-    from nbckpt.model import Checkpoint
+
+class PanelCall(Call):
+    """A call by a page or a widget."""
+
+    through = "sidebar"
+
+    def __init__(self, arguments: Namespace, cells: Cells) -> None:
+        super().__init__(arguments)
+        self.cells = cells
+
+    @property
+    def session(self) -> Session:
+        """The notebook's."""
+        return self.cells.session
+
+    def tell(self, text: str) -> None:
+        """Say nothing: a page has its answer alone."""
+
+    def warn(self, text: str) -> None:
+        """Say nothing: a page has its answer alone."""
 
 
 def _checkpoint(call: PanelCall) -> Checkpoint:
@@ -64,6 +86,13 @@ def _rerun_plan(call: PanelCall) -> Answer:
     return Answer(record=lambda: rerun_plan(call.session, _checkpoint(call), cells))
 
 
+@at(Door.PANEL, "diff")
+def _diff(call: PanelCall) -> Answer:
+    """Of two checkpoints; what is there now may have to be kept first, which a cell forbids."""
+    required_text(vars(call.arguments), "b")
+    return VERBS["diff"].does(call)
+
+
 @at(Door.PANEL, "rerun")
 def _rerun(call: PanelCall) -> Answer:
     from nbckpt.jupyter.rerunning import rerun_in
@@ -73,7 +102,7 @@ def _rerun(call: PanelCall) -> Answer:
         shell,
         call.cells,
         call.session,
-        asked.ref,
+        required_text(vars(asked), "ref"),
         everything=asked.all,
         fresh=asked.fresh,
         quiet=True,

@@ -13,9 +13,9 @@ from typing import Any, TypeAlias
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.errors import NbckptError, UsageError
-from nbckpt.jupyter import checkpoint_verb, page_verbs  # noqa: F401  # they declare verbs
+from nbckpt.jupyter import checkpoint_verb  # noqa: F401  # it declares a verb
 from nbckpt.jupyter.cells import Cells
-from nbckpt.jupyter.panel_call import PanelCall
+from nbckpt.jupyter.page_verbs import PanelCall
 from nbckpt.reports.timeline_rows import status_of
 from nbckpt.reports.totals import Totals
 from nbckpt.runtime import clock
@@ -74,7 +74,7 @@ class Panel:
         if operation.writes:
             self._session.workspace.running = None  # as a call from outside a cell
         arguments = parsed_request(verb, operation, args)
-        done = verb.does_at(Door.PANEL)(PanelCall(arguments, self._cells, self._session))
+        done = verb.does_at(Door.PANEL)(PanelCall(arguments, self._cells))
         if not operation.writes:
             record: Answer = {} if done.record is None else done.record()
             return record

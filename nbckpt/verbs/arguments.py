@@ -30,7 +30,7 @@ CHECKPOINT, BRANCH, TAG, STEP, CELL, VARIABLE, VALUE, SETTING, QUESTION, LATEST 
     "checkpoint", "branch", "tag", "step", "cell", "variable", "value", "setting", "question",
     "latest",
 )  # fmt: skip
-"""What an argument may name: completion offers those. A `VALUE` is ``name=expression``."""
+"""Kinds of things that an argument names, for completion. A `VALUE` is ``name=expression``."""
 
 MISSING = "something is missing:"
 """The beginning of the message if an argument is missing that has no question of its own."""
@@ -74,6 +74,11 @@ class Argument(NamedTuple):
     def is_flag(self) -> bool:
         """True if no value follows it."""
         return self.how.get("action") in ("store_true", argparse.BooleanOptionalAction)
+
+    @property
+    def is_hidden(self) -> bool:
+        """True if nbckpt itself gives it: users are not told of it."""
+        return self.how.get("help") == argparse.SUPPRESS
 
     @property
     def texts(self) -> tuple[str, ...]:

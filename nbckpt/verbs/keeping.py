@@ -1,4 +1,4 @@
-"""What is kept: tag, note, prune, config."""
+"""Marks on checkpoints, retention and settings: tag, note, prune, config."""
 
 from __future__ import annotations
 

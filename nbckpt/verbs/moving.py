@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from argparse import SUPPRESS
 from typing import TYPE_CHECKING
 
 from nbckpt.steps import current_session
 from nbckpt.verbs.arguments import (
     BRANCH,
     NOTEBOOK,
+    NOTEBOOK_ONLY,
     OF_NOTEBOOK,
     PANEL_ONLY,
     REF,
@@ -22,6 +24,9 @@ from nbckpt.verbs.arguments import (
 )
 from nbckpt.verbs.calls import Answer, Call
 from nbckpt.verbs.registry import WRITES, at, declare
+
+AWAITED = "--awaited"
+"""Option of `%rerun` that says that its cell awaits what it returns."""
 
 if TYPE_CHECKING:
     from nbckpt.session.checkpoint_view import Look
@@ -201,6 +206,7 @@ def rerun(
     checkpoint_argument(nargs="?"),
     flag("--fresh", help="replay no model call"),
     flag("--all", help="also the cells that the change cannot have reached", request="everything"),
+    flag(AWAITED, help=SUPPRESS, doors=NOTEBOOK_ONLY),
     *OF_NOTEBOOK,
     function=rerun,
     panel=WRITES,

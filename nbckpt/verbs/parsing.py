@@ -29,7 +29,7 @@ class _Shape(NamedTuple):
     rests: tuple[str, ...]
     values: str
     optional: str
-    n_words: int
+    n_words: int  # with one for all values
     options: tuple[str, ...]
 
 
@@ -99,12 +99,20 @@ def parsed_line(verb: Verb, line: str, expand: Callable[[str], str] = str) -> Na
     line = line.strip()
     words = _words(verb, line, expand)
     try:
-        parsed, extra = _line_parser(verb).parse_known_args(words)
+        parsed, extra = _read(verb, words)
     except _UnreadableError as problem:
         raise UsageError(_message(verb, line, words, str(problem))) from None
     if extra:
         raise UsageError(_message(verb, line, words, ""))
     return completed(verb, parsed, Door.NOTEBOOK)
+
+
+def _read(verb: Verb, words: list[str]) -> tuple[Namespace, list[str]]:
+    """What argparse makes of words, and those that it has no place for."""
+    shape, parser = _shape(verb, Door.NOTEBOOK), _line_parser(verb)
+    if shape.values or shape.rests:
+        return parser.parse_known_args(words)
+    return parser.parse_known_intermixed_args(words)  # options between words, or behind them
 
 
 def has_values(verb: Verb) -> bool:
@@ -121,7 +129,12 @@ def _words(verb: Verb, line: str, expand: Callable[[str], str]) -> list[str]:
             if found := re.search(_OPTION.format(flag), f" {line}"):
                 options += [flag, found["value"]]
                 line = f" {line}".replace(found[0], "", 1)
-        typed = assignments.parsed(line, verb.usage_at(Door.NOTEBOOK))
+        usage = verb.usage_at(Door.NOTEBOOK)
+        typed = assignments.parsed(line, usage)
+        if len(typed.words) >= shape.n_words:
+            assignments.refuse_word(typed.words[shape.n_words - 1], usage)
+        if not typed.words:
+            return options  # no value takes the place of a checkpoint
         values = [f"{name}={expression}" for name, expression in typed.expressions.items()]
         return [*map(expand, typed.words), *values, *options]
     if not shape.rests:
@@ -151,7 +164,7 @@ def _unquoted(text: str) -> str:
 
 
 class _UnreadableError(Exception):
-    """What argparse says of a line."""
+    """A line that argparse refuses; the message is argparse's."""
 
 
 class _LineParser(argparse.ArgumentParser):
@@ -161,7 +174,8 @@ class _LineParser(argparse.ArgumentParser):
 
 @lru_cache(maxsize=128)
 def _line_parser(verb: Verb) -> _LineParser:
-    parser = _LineParser(prog=verb.magic, add_help=False, allow_abbrev=False)
+    # With a usage: argparse would make one for each line.
+    parser = _LineParser(verb.magic, usage=verb.magic, add_help=False, allow_abbrev=False)
     add_arguments(parser, verb, Door.NOTEBOOK)
     return parser
 
@@ -174,17 +188,20 @@ def _message(verb: Verb, line: str, words: list[str], problem: str) -> str:
     before = words[: words.index("--")] if "--" in words else words
     options = [word for word in before if word.startswith("-") and len(word) > 1]
     odd = [option for option in options if option.partition("=")[0] not in known]
-    if odd and (odd[0].startswith("--") or not problem):
+    if odd and (odd[0].startswith("--") or not problem or problem.startswith(_REQUIRED)):
         return f"{odd[0]!r} is no option here: {write}"
-    hint = "; `%nbckpt log` lists the checkpoints"
-    lists = hint if any(a.names == CHECKPOINT for a in own) else ""
+    lists = "; `%nbckpt log` lists the checkpoints"
+    takes_checkpoint = any(a.names == CHECKPOINT for a in own)
     if not problem:
-        return f"{line!r} is too much: {write}{lists}"
+        return f"{line!r} is too much: {write}{lists * takes_checkpoint}"
     if problem.startswith(_REQUIRED):
         name = problem.removeprefix(_REQUIRED).split(", ")[0]
         missing = next(a for a in own if name in (a.how.get("metavar"), a.dest))
+        if missing.names == VALUE:
+            return f"{verb.name} {words[0]!r}: {missing.question} {write}"
         is_told = line and missing.question == MISSING
-        return f"{f'{line!r} is too little:' if is_told else missing.question} {write}{lists}"
+        told = f"{line!r} is too little:" if is_told else missing.question
+        return f"{told} {write}{lists * takes_checkpoint}"
     return f"{verb.magic}: {problem}; {write}"
 
 
@@ -221,8 +238,10 @@ def _requested(verb: Verb, argument: Argument, request: Mapping[str, Any]) -> An
         return {str(key): str(expression) for key, expression in (value or {}).items()}
     if argument.is_rest:
         return str(value or "")
-    if not argument.is_required:
-        return argument.default if value in (None, "") else value
+    if not argument.is_required and value in (None, ""):
+        return argument.default
+    if argument.is_option:
+        return value
     if argument.how.get("nargs") == "+":
         return [required_text(request, name)]
     return required_text(request, name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import inspect
 import json
 from collections.abc import Iterator
@@ -13,7 +14,8 @@ import pytest
 
 import nbckpt
 from nbckpt.cli import _parser, main
-from nbckpt.errors import UsageError
+from nbckpt.cli.terminal import TerminalCall
+from nbckpt.errors import StoreError, UsageError
 from nbckpt.jupyter import page_verbs  # noqa: F401  # declares the requests of pages
 from nbckpt.jupyter.magics import words
 from nbckpt.jupyter.shell import attached, load, unload
@@ -215,3 +217,28 @@ def test_a_door_that_a_verb_does_not_name_does_not_have_it(shell: Any) -> None:
         shell.run_line_magic("nbckpt", "details load")
     assert main(["details", "load"]) == 2
     assert all(verb.doors & {*EVERYWHERE, Door.PYTHON} for verb in VERBS.values())
+
+
+def test_a_command_says_what_it_did_once_that_is_durable(
+    made_up: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: TerminalCall) -> None:
+        message = "the disk is full"
+        raise StoreError(message)
+
+    monkeypatch.setattr(TerminalCall, "wait", refuse)
+    monkeypatch.setitem(VERBS, "whisper", dataclasses.replace(VERBS["whisper"], writes=True))
+
+    assert main(["whisper", "a"]) == 2
+    said = capsys.readouterr()
+    assert (said.out, "the disk is full" in said.err) == ("", True)
+
+
+def test_a_page_compares_two_checkpoints_and_reruns_from_one(shell: Any) -> None:
+    for cell in ("%%checkpoint a\nx = 1", "%%checkpoint b\nx = 2"):
+        shell.run_cell(cell, store_history=True).raise_error()
+    answer = Views(attached(shell).cells).panel.answer
+
+    assert answer("diff", {"a": "a", "b": "b"})["ok"]
+    assert "'b' is missing: give a text" in answer("diff", {"a": "a"})["error"]
+    assert "'ref' is missing: give a text" in answer("rerun", {})["error"]
