@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from nbckpt import __version__
 from nbckpt.cli import notebook_runs, trusting  # noqa: F401  # they declare verbs
-from nbckpt.cli.showing import INTERRUPTED, PIPE_CLOSED, refused, say
+from nbckpt.cli.showing import INTERRUPTED, PIPE_CLOSED, refused, say, warn
 from nbckpt.cli.terminal import TerminalCall
 from nbckpt.errors import (
     BlobNotFoundError,
@@ -83,6 +83,8 @@ def _show(answer: Answer, *, as_json: bool) -> None:
         print(json_text(answer.record()))
     elif answer.text is not None:
         say(answer.text() + answer.verbatim)
+        if answer.warning:
+            warn(answer.warning)
 
 
 def _status_of(error: NbckptError) -> int:

@@ -39,6 +39,8 @@ class Answer(NamedTuple):
         What a magic returns instead of a text, so that the notebook shows it.
     verbatim
         Text behind `text` in which no command is rewritten: code and outputs.
+    warning
+        A line on stderr below the text of a command, where it is still seen.
     """
 
     text: Callable[[], str] | None = None
@@ -49,6 +51,7 @@ class Answer(NamedTuple):
     members: Mapping[str, Any] = MappingProxyType({})
     shown: object = None
     verbatim: str = ""
+    warning: str = ""
 
 
 class Call(ABC):

@@ -100,12 +100,10 @@ def _log_in_terminal(call: Call) -> Answer:
 
     def text() -> str:
         assert answer.text is not None
-        if strangers := strangers_text(session.store):
-            call.warn(strangers)
         waiting = Questions(session.store.records(APPROVAL)).waiting
         return "\n".join([answer.text(), *(waits_text(q, session.store.path) for q in waiting)])
 
-    return answer._replace(text=text)
+    return answer._replace(text=text, warning=strangers_text(session.store))
 
 
 def _listed(call: Call, here: str | None) -> Answer:
