@@ -67,12 +67,20 @@ def reducer_for(kind: type) -> Reducer | None:
         return _reduce_own
     if reducer := _EXACT.get(kind):
         return reducer
+    usual = next((reducer for family in _FAMILIES if (reducer := family(kind))), None)
     if (adapter := adapter_for(kind)) and (reduce := adapter.reduce):
-        return lambda _, value: reduce(value)
-    for family in _FAMILIES:
-        if reducer := family(kind):
-            return reducer
-    return None
+        return _or_else(reduce, usual)
+    return usual
+
+
+def _or_else(reduce: Callable[[Any], Reduced], usual: Reducer | None) -> Reducer:
+    """The reducer of an adapter, which may leave a value to the family of its class."""
+
+    def reduced(pickler: NamespacePickler, value: Any) -> Reduced:
+        made = reduce(value)
+        return usual(pickler, value) if made is NotImplemented and usual is not None else made
+
+    return reduced
 
 
 def _with_members(usual: Reducer | None, names: frozenset[str]) -> Reducer | None:

@@ -17,8 +17,8 @@ import types
 import uuid
 from collections.abc import Collection, Container, Iterable
 
-from nbckpt.codecs.functions import NAMED, is_importable
-from nbckpt.fingerprint.values.homes import is_made_module
+from nbckpt.codecs.functions import NAMED
+from nbckpt.codecs.references import is_by_reference
 from nbckpt.fingerprint.values.raw import dict_of
 from nbckpt.types.registry import adapter_for
 
@@ -134,9 +134,7 @@ def shareable_ids(
 
 def _is_by_name(obj: object, homes: Container[int]) -> bool:
     """True if streams hold only the name of a function, a class or the like."""
-    if issubclass(type(obj), types.ModuleType):
-        return not is_made_module(obj)
-    if id(obj) in homes or is_importable(obj):
+    if id(obj) in homes or is_by_reference(obj):
         return True
     # `code` and `cell` have no name there to be imported by.
     return issubclass(type(obj), type) and getattr(obj, "__module__", "") == "builtins"

@@ -73,8 +73,8 @@ class TypeAdapter:
     reduce
         The value as ``__reduce__`` returns it: a name, or a tuple of a callable, its arguments and,
         if need be, a state, items, pairs and a setter of the state. `NotImplemented` leaves it to
-        the class. Every changeable object in there that other variables hold as well comes back
-        as one object. Raises `RefusalError` if a value is not to be kept.
+        what nbckpt does for any class. Every changeable object in there that other variables hold
+        as well comes back as one object. Raises `RefusalError` if a value is not to be kept.
     digest
         The parts that decide what the value is. nbckpt walks them: two values of equal parts have
         equal digests, in every process. Caches are no parts. Without it, the parts are those from

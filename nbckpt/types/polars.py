@@ -9,11 +9,7 @@ import sys
 from typing import Any
 
 from nbckpt.types.adapter import TypeAdapter
-from nbckpt.types.pyarrow import digest_of_arrow
-
-UNNAMED = "value"
-"""Name of the column that a series without a name becomes."""
-
+from nbckpt.types.pyarrow import UNNAMED, digest_of_arrow
 
 # -- pickled
 

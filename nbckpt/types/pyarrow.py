@@ -13,6 +13,9 @@ from nbckpt.runtime.dirty_pages.memory import Place
 from nbckpt.runtime.dirty_pages.several import remember_all
 from nbckpt.types.adapter import TypeAdapter
 
+UNNAMED = "value"
+"""Name of the column, in a table, of a column that has none."""
+
 if TYPE_CHECKING:
     from nbckpt.digests import Digest
 
@@ -194,7 +197,7 @@ def _table_of_batch(batch: Any) -> tuple[object, str]:
 def _table_of_column(column: Any) -> tuple[object, str]:
     import pyarrow as pa
 
-    return pa.table({"value": column}), "it is an array, the one column of this table"
+    return pa.table({UNNAMED: column}), "it is an array, the one column of this table"
 
 
 ADAPTERS = (

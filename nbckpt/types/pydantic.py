@@ -18,12 +18,6 @@ def make_validated(kind: Any, function: Any, config: dict[str, Any], validates: 
     return kind(function, config or None, validates, None)
 
 
-_OF_CODERS = {
-    "Encoder": ("enc_hook", "decimal_format", "uuid_format", "order"),
-    "Decoder": ("type", "strict", "dec_hook", "float_hook", "ext_hook"),
-}
-
-
 ADAPTERS = (
     TypeAdapter(
         ("pydantic._internal._validate_call:ValidateCallWrapper",), reduce=_reduce_validated

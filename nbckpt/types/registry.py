@@ -2,7 +2,7 @@
 
 No library is imported to ask. Adapters are found by the package of a class, so a module of them is
 read when the first value of its library is met, and the entry points of other packages when the
-first value of a package is met that nbckpt has no adapters for.
+first value is met of a package that is neither Python's nor one that nbckpt's own codecs write.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeAlias
-from weakref import WeakKeyDictionary
+from weakref import ref
 
 from nbckpt.types.adapter import TypeAdapter
 
@@ -56,18 +56,28 @@ _WITHOUT = frozenset({"__main__", *OWN_CODECS, *sys.stdlib_module_names})
 
 _Table: TypeAlias = dict[str, TypeAdapter]
 
-_adapters: WeakKeyDictionary[type, TypeAdapter | None] = WeakKeyDictionary()
+_adapters: dict[int, tuple[ref[type], TypeAdapter | None]] = {}
+"""By the identity of a class: to hash one runs what its metaclass says."""
+
 _tables: dict[str, _Table] = {}
 _entry_points: dict[str, list[EntryPoint]] | None = None
 
 
 def adapter_for(kind: type) -> TypeAdapter | None:
     """The adapter of the values of type `kind`; None if there is none."""
-    try:
-        return _adapters[kind]
-    except KeyError:
-        found = _adapters[kind] = _found(kind)
-        return found
+    place = id(kind)
+    known = _adapters.get(place)
+    if known is not None and known[0]() is kind:
+        return known[1]
+    found = _found(kind)
+    _adapters[place] = (ref(kind, lambda gone: _forget(place, gone)), found)
+    return found
+
+
+def _forget(place: int, gone: ref[type]) -> None:
+    """Forget a class that is gone, unless another one is in its place."""
+    if (known := _adapters.get(place)) is not None and known[0] is gone:
+        del _adapters[place]
 
 
 def _found(kind: type) -> TypeAdapter | None:

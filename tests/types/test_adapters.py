@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import nbckpt.types
+from nbckpt.text.describe import preview_of
 from nbckpt.types import Missing, TypeAdapter, paired
 from nbckpt.types.registry import adapter_for
 
@@ -81,3 +82,28 @@ def test_a_class_that_derives_from_one_has_its_adapter_unless_that_is_exact() ->
     assert adapter_for(Dataset) is None
     assert adapter_for(np.ndarray) is None
     assert adapter_for(int) is None
+
+
+def test_a_class_of_the_notebook_keeps_what_it_says_of_itself(shell: Any) -> None:
+    """An adapter that leaves a value to nbckpt leaves it to what is known of any class."""
+    define = "class Frame(polars.DataFrame):\n    def __reduce__(self): return Frame, ({'a': [1]},)"
+    for cell in (
+        f"import polars\n{define}",
+        "%%checkpoint a\nf = Frame({'a': [1]})\nf.n = 5",
+        "%%checkpoint b\nf = None",
+        "%rewind a\nassert type(f) is Frame and f.n == 5",
+    ):
+        shell.run_cell(cell, store_history=True).raise_error()
+
+
+def test_no_metaclass_is_asked_for_a_hash() -> None:
+    class Meta(type):
+        def __hash__(cls) -> int:
+            raise AssertionError
+
+    class Plain(metaclass=Meta):
+        pass
+
+    assert adapter_for(Plain) is None
+    assert adapter_for(Plain) is None
+    assert preview_of(Plain()).endswith("Plain")

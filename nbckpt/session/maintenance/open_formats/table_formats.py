@@ -10,9 +10,7 @@ from nbckpt.errors import CaptureError, line_of
 from nbckpt.storage.beside import new_file
 from nbckpt.storage.parquet_files import write_parquet
 from nbckpt.text.describe import type_name_of
-
-UNNAMED = "value"
-"""Name of the column of what has none."""
+from nbckpt.types.pyarrow import UNNAMED
 
 
 class Table(NamedTuple):
