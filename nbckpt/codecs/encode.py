@@ -12,6 +12,7 @@ from nbckpt.codecs.pickler import NamespacePickler, Scope
 from nbckpt.codecs.reducers import reducer_of
 from nbckpt.codecs.sharing import shareable_ids
 from nbckpt.codecs.streams import StreamWriter
+from nbckpt.errors import USER_CODE_ERRORS
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.runtime.gc_pause import switched_off
 from nbckpt.runtime.time_limit import OutOfTimeError
@@ -97,7 +98,7 @@ def encode(
     with switched_off():
         try:
             pickler.dump({_apart(name): values[name] for name in classes.bases_first(values)})
-        except (Exception, SystemExit, GeneratorExit, OutOfTimeError) as error:
+        except (*USER_CODE_ERRORS, OutOfTimeError) as error:
             raise EncodeError(pickler.latest) from error  # a value ends no process
         return _encoded(pickler, values, writer, buffers, with_shares=with_shares)
 

@@ -21,6 +21,7 @@ from functools import partial
 from typing import Any
 
 from nbckpt.codecs.alive import reason_against
+from nbckpt.errors import USER_CODE_ERRORS
 from nbckpt.fingerprint.values.raw import elements_of, pairs_of
 
 MAX_VISITED = 200_000
@@ -169,7 +170,7 @@ def dilled(obj: object) -> Any:
         try:
             data = _dumped(obj)
             dill.loads(data)
-        except (Exception, SystemExit, GeneratorExit):  # whatever it raises: dill cannot keep it
+        except USER_CODE_ERRORS:  # whatever it raises: dill cannot keep it
             return None
     return from_dill, (data,)
 

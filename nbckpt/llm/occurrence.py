@@ -28,10 +28,6 @@ class ItemCounts(Counts, Protocol):
     def item(self) -> str:
         """The item; empty outside of items."""
 
-    @property
-    def has_items(self) -> bool:
-        """True if the step goes through items."""
-
 
 class KnownOccurrences(Protocol):
     """The kept calls that are equal to one call."""
@@ -77,11 +73,11 @@ def occurrence_of(
     Parameters
     ----------
     within
-        Of the step or item to which it belongs.
+        Of the step or item to which it belongs; None if the step goes through no items.
     counts
         Of the step.
     """
-    if within is None or not within.has_items:
+    if within is None:
         return Occurrence(counts.reserve(key))
     item = within.item
     nth = within.reserve(key) if item else 0

@@ -158,7 +158,7 @@ class Verifier:
             variable = kept.get(name)
             if variable is not None and variable.recipe:
                 continue  # its bytes are a statement
-            group = tuple(sorted(variable.group)) if variable and variable.group else (name,)
+            group = variable.group if variable else (name,)
             if capturer.tracker.is_untouched(group):
                 groups[group] = None
         return list(groups)

@@ -19,11 +19,9 @@ from nbckpt.storage.disk import files_in, reread
 from nbckpt.storage.folder import id_of_store
 from nbckpt.storage.journal import PRUNE, SUFFIX, WRITER, Entry, Follower
 from nbckpt.storage.naming import is_name
-from nbckpt.storage.signers import Signers
+from nbckpt.storage.signers import TICK_NS, Signers
 
 _NONE: frozenset[str] = frozenset()
-TICK_NS = 2_000_000_000
-"""Some file systems keep the time of a change no more exactly."""
 
 _time = itemgetter(0)
 TRIES = 10

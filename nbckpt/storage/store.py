@@ -220,7 +220,6 @@ class Store:
             If a number in a record is not finite.
         """
         bodies = [lines.encode(record) for record in records]
-        self.queue.prepare()
         return self.queue.append(bodies, durable=durable)
 
     def wait(self, timeout_s: float | None = None) -> None:
@@ -273,7 +272,7 @@ class Store:
         self._writer.waiting.most_bytes = self._most_waiting
         self._known.begin(self._writer)
         self.blobs.begin(self._writer)
-        self.queue = WriteQueue(self.path, self._writer, self.holds, self.signers)
+        self.queue = WriteQueue(self.path, self._writer, self.holds, self.signers, keeps=self)
         _LIVE.add(self)
 
     def _begin_again_in_child(self) -> None:

@@ -32,6 +32,8 @@ class WriteQueue:
     ----------
     path
         Folder of the store.
+    keeps
+        The store: a fork finds it, and lets go of its files, as long as something is queued.
 
     Attributes
     ----------
@@ -39,8 +41,11 @@ class WriteQueue:
         Whether nothing is taken any more.
     """
 
-    def __init__(self, path: Path, writer: Writer, holds: Holds, signers: Signers) -> None:
+    def __init__(
+        self, path: Path, writer: Writer, holds: Holds, signers: Signers, *, keeps: object
+    ) -> None:
         self.is_closed = False
+        self._keeps = keeps
         self._path = path
         self._writer = writer
         self._holds = holds
@@ -70,6 +75,7 @@ class WriteQueue:
 
     def append(self, bodies: list[str], *, durable: bool = True) -> Future[None]:
         """A future that is done when these encoded records, and all before them, are durable."""
+        self.prepare()
         holds = self._holds
         done: Future[None] = Future()
         let_go = holds.exit

@@ -49,6 +49,7 @@ from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.storage import system
 from nbckpt.timeline.checkpoint_records import checkpoint_record
+from tests.running import environment
 
 TEXT = "line\r\nübung \N{SNAKE}"
 TABLES: dict[str, Any] = {
@@ -617,6 +618,27 @@ def test_a_block_stands_once_in_the_cell_that_holds_it(shell: Any, tmp_path: Pat
     assert "print('inside')" in whole["source"]
     cells = json.loads((tmp_path / "block/notebook.ipynb").read_text())["cells"]
     assert "print('inside')" in cells[-1]["source"]
+
+
+NESTED = """
+import nbckpt
+nbckpt.open(".nbckpt", globals())
+with nbckpt.checkpoint("outer") as outer:
+    if outer.todo:
+        with nbckpt.checkpoint("inner", vars=["a"]) as inner:
+            if inner.todo:
+                a = 1
+        b = 2
+"""
+
+
+def test_of_nested_blocks_of_a_script_the_outer_one_stands_once(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(NESTED)
+    for command in (["script.py"], ["-m", "nbckpt", "export", "outer", "out", "--portable"]):
+        subprocess.run([sys.executable, *command], check=True, cwd=tmp_path, env=environment())
+
+    (cell,) = json.loads((tmp_path / "out/notebook.ipynb").read_text())["cells"]
+    assert "checkpoint('outer')" in "".join(cell["source"]).partition("\n")[0]
 
 
 # -- as a whole -----------------------------------------------------------------------------------

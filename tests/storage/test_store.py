@@ -8,6 +8,8 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
+from functools import partial
 from pathlib import Path
 from pickle import PickleBuffer
 
@@ -18,6 +20,7 @@ from hypothesis import strategies as st
 from nbckpt.digests import digest_of
 from nbckpt.errors import BlobNotFoundError, StoreError
 from nbckpt.storage.check import check
+from nbckpt.storage.journal import is_live
 from nbckpt.storage.store import Store
 
 MIB = 1 << 20
@@ -413,6 +416,41 @@ def test_a_forked_child_writes_files_of_its_own(tmp_path: Path) -> None:
     assert len(list((store.path / "journal").iterdir())) == 2
     assert check(store.path).ok
     store.close()
+
+
+def _hold(begun: threading.Event, may_end: threading.Event) -> None:
+    begun.set()
+    may_end.wait(30)
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_forked_child_lets_go_of_a_store_that_only_its_queue_holds(tmp_path: Path) -> None:
+    store = Store.open(tmp_path / "s")
+    store.append([event(1)]).result()
+    (journal,) = (store.path / "journal").iterdir()
+    begun, may_end = threading.Event(), threading.Event()
+    job = store.queue.in_background(partial(_hold, begun, may_end))
+    assert begun.wait(30)
+    del store
+    gc.collect()
+    parent_is_done, child_ends = os.pipe(), os.pipe()
+
+    child = os.fork()
+    if child == 0:
+        os.read(parent_is_done[0], 1)
+        os.write(child_ends[1], b"1" if is_live(journal) else b"0")
+        os._exit(0)
+    may_end.set()
+    job.result(30)
+    del job
+    gc.collect()
+    deadline = time.monotonic() + 30
+    while is_live(journal) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    os.write(parent_is_done[1], b"1")
+
+    assert os.read(child_ends[0], 1) == b"0"
+    os.waitpid(child, 0)
 
 
 def test_opening_imports_no_heavy_package() -> None:

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from nbckpt.errors import UsageError
 from nbckpt.jupyter.notebook.identities import maker_of
-from nbckpt.jupyter.notebook.runs import Run, blocks_in, code_of
+from nbckpt.jupyter.notebook.runs import Run, code_of
 from nbckpt.model import Cell
+from nbckpt.session.history.recorded_cells import blocks_in
 
 CODE = "code"
 

@@ -123,6 +123,8 @@ def first_of_cells(runs: Sequence[Run]) -> dict[str, int]:
 
 def blocks_of(runs: Sequence[Run]) -> dict[int, int]:
     """Place of a cell that is not kept by itself → that of the last kept `with` block in it."""
+    from nbckpt.session.history.recorded_cells import blocks_in
+
     kept: dict[str, int] = {}
     found: dict[int, int] = {}
     for place, run in enumerate(runs):
@@ -141,13 +143,6 @@ def names_in(source: str) -> Names:
     from nbckpt.fingerprint import code
 
     return code.names_of_tree(_parsed(source))
-
-
-@lru_cache(maxsize=1000)
-def blocks_in(source: str) -> frozenset[str]:
-    """The `with` statements of a cell, as their checkpoints have them."""
-    withs = (node for node in ast.walk(_parsed(source)) if isinstance(node, ast.With))
-    return frozenset(map(ast.unparse, withs))
 
 
 @lru_cache(maxsize=1000)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from nbckpt.fingerprint.code.magiclines import without_magics
@@ -88,16 +89,26 @@ def _is_block(source: str) -> bool:
 
 
 def _is_inside(block: Recorded, later: Sequence[Recorded]) -> bool:
-    """True if a block stands in the next cell of the line, whose end came after the block's."""
+    """True if a block stands in the next cell of the line, or in a block before that cell's end.
+
+    What holds it ended after it. A block of the same text is its next run, as in a loop.
+    """
     written = block.cell.source
     for piece in later:
-        if piece.kind in ("cell", "joined"):
-            withs = (n for n in ast.walk(parsed(piece.cell.source)) if isinstance(n, ast.With))
-            if any(ast.unparse(node) == written for node in withs):
-                return True
+        source = piece.cell.source
+        is_again = piece.kind == "block" and source == written
+        if piece.kind != "nothing" and not is_again and written in blocks_in(source):
+            return True
         if piece.kind == "cell":
             return False
     return False
+
+
+@lru_cache(maxsize=1000)
+def blocks_in(source: str) -> frozenset[str]:
+    """The `with` statements of a cell, as their checkpoints have them."""
+    withs = (node for node in ast.walk(parsed(source)) if isinstance(node, ast.With))
+    return frozenset(map(ast.unparse, withs))
 
 
 def parsed(source: str) -> ast.Module:
