@@ -9,7 +9,7 @@ import pytest
 
 from tests.kernels import Kernel
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(7)
 
 TASK = [
     "log = []",

@@ -13,8 +13,6 @@ import pytest
 
 from tests.jupyter.states import CASES, Case
 
-pytestmark = pytest.mark.sampled(8)
-
 RUNNER = """
 import json, os, sys
 from IPython.core.interactiveshell import InteractiveShell

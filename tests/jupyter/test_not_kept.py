@@ -10,7 +10,7 @@ from nbckpt.steps import current_session
 from nbckpt.steps.execution.step_state import StepState
 from tests.jupyter.test_cells import restart, run
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(7)
 
 
 def run_all(shell: Any, *cells: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.kernels import Kernel, Ran
 
-pytestmark = pytest.mark.sampled(8)
+pytestmark = pytest.mark.sampled(7)
 
 ASYNC = "import asyncio\nlog = []\n"
 PLT = "import matplotlib.pyplot as plt\n"

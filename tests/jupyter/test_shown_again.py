@@ -18,7 +18,7 @@ from nbckpt.jupyter.runner.run import Run, run
 from nbckpt.text.progress_bar import Bar
 from tests.running import environment, write_notebook
 
-pytestmark = pytest.mark.sampled(9)
+pytestmark = pytest.mark.sampled(7)
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from nbckpt.jupyter.runner.run import run
 from tests.capture.observation.kernels import run as run_cells
 from tests.running import environment, texts_of, write_notebook
 
-pytestmark = pytest.mark.sampled(9)
+pytestmark = pytest.mark.sampled(7)
 
 NOTEBOOKS = {
     "groups of a frame": [

@@ -16,7 +16,7 @@ from nbckpt.steps import current_session
 from nbckpt.steps.execution.step_state import StepState
 from tests.notebooks import restart
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(7)
 
 NOTEBOOK = [
     "data = {'a': [1, 2, 3]}\nalso = data['a']",
@@ -240,6 +240,7 @@ OPTIONAL = {
 }
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("how", OPTIONAL)
 @pytest.mark.parametrize("place", ["{m}.py", "{m}/__init__.py"])
 def test_a_module_that_is_new_beside_the_notebook_counts(

@@ -14,7 +14,7 @@ import pytest
 from nbckpt.jupyter.shell import load, unload
 from nbckpt.steps.execution.step_state import StepState
 
-pytestmark = pytest.mark.sampled(8)
+pytestmark = pytest.mark.sampled(7)
 
 
 class Case(NamedTuple):

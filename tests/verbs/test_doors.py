@@ -40,6 +40,31 @@ def test_each_function_of_a_verb_is_public() -> None:
         assert getattr(nbckpt, verb.function.__name__) is verb.function
 
 
+def test_the_commands_that_messages_name_are_those_of_both_doors() -> None:
+    words = [
+        "answer",
+        "approvals",
+        "check",
+        "config",
+        "cost",
+        "diff",
+        "export",
+        "log",
+        "note",
+        "prune",
+        "show",
+        "sql",
+        "status",
+    ]
+    words += ["tag", "trust", "update"]
+    magics = ("fork", "rerun", "resume", "rewind", "switch")
+
+    assert {
+        **{word: f"%nbckpt {word}" for word in words},
+        **{word: f"%{word}" for word in magics},
+    } == commands.MAGICS
+
+
 def test_each_verb_of_a_terminal_is_a_command() -> None:
     (found,) = [a for a in _parser()._actions if isinstance(a, argparse._SubParsersAction)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import pickle
 import re
@@ -72,8 +73,9 @@ def test_loading_into_ipython_and_resuming_loads_only_what_that_needs(tmp_path: 
         "fingerprint.keys",
         "fingerprint.values.walking",
         "steps.step",
-        "storage.tables",
+        "storage.parquet_files",
     }
+    assert all(importlib.util.find_spec(f"nbckpt.{name}") for name in cells)
     assert after.isdisjoint({f"nbckpt.{name}" for name in cells})
 
 

@@ -17,7 +17,7 @@ from nbckpt.capture.observation.libraries import Libraries
 from nbckpt.capture.observation.ownership import is_of_another_library, is_users
 from tests.capture.observation.kernels import edited, restored_beside, run_passes
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(7)
 
 PANDAS = "import pandas as pd"
 

@@ -14,7 +14,7 @@ import pytest
 
 from nbckpt.capture.observation.changeable import are_held_elsewhere, changeable
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(7)
 
 
 @dataclass(frozen=True)

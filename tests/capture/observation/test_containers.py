@@ -9,7 +9,7 @@ import pytest
 
 from tests.capture.observation.kernels import Answer, edited, restored_beside, run_passes
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(7)
 
 ROUND = "import calendar"
 COLORS = "import matplotlib.colors as mc"

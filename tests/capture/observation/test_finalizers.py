@@ -10,7 +10,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from nbckpt.fingerprint.values import destructors
 from tests.capture.observation.kernels import run_passes
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(7)
 
 FIRST = "import weakref\nlog = []\nword = 'gone'\nclass A:\n    def go(self): pass"
 MAKING = {

@@ -11,7 +11,7 @@ from tests.capture.observation import kernels
 
 pytest.importorskip("torch")
 
-pytestmark = pytest.mark.sampled(8)
+pytestmark = pytest.mark.sampled(7)
 
 TORCH = ("torch",)
 run_passes = partial(kernels.run_passes, loaded=TORCH)

@@ -12,7 +12,7 @@ import pytest
 from tests.capture.observation import notebooks
 from tests.capture.observation.kernels import MARK, run
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(7)
 
 NUMBERS = "import numpy as np, pandas as pd"
 
@@ -120,6 +120,7 @@ def test_a_restored_cell_sets_what_it_has_set(tmp_path: Path, kind: str) -> None
     assert "set: " in answer.said
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("mode", ["", "skip"])
 @pytest.mark.parametrize(
     ("setting", "use"),

@@ -10,7 +10,7 @@ import pytest
 
 from tests.capture.observation.kernels import Answer, run
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(7)
 
 REGISTRY = """
 REG = {}

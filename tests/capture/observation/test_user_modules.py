@@ -10,7 +10,7 @@ from tests.capture.observation import kernels
 from tests.capture.observation.notebooks import run
 from tests.kernels import Kernel
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(7)
 
 TOOL = """
 K = []

@@ -24,7 +24,7 @@ from tests.llm.asking import body, post, records_of
 from tests.runtime.interrupts.instants import Instants, each_instant, streams_apart
 from tests.runtime.interrupts.worlds import problems
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(7)
 
 QUICK, MANY = 2, 300
 

@@ -17,7 +17,7 @@ from nbckpt.steps import current_session
 from tests.runtime.interrupts.instants import Instants, streams_apart
 from tests.runtime.interrupts.worlds import disagreements, problems
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(7)
 
 SETUP = ["import nbckpt", "rows = [1]", "def grow(n):\n    rows.append(n)\n    return len(rows)"]
 

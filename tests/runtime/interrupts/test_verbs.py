@@ -13,7 +13,7 @@ from nbckpt.storage.store import Store
 from tests.runtime.interrupts.instants import Instants, each_instant
 from tests.runtime.interrupts.worlds import VERBS, Picture, disagreements, picture, problems, world
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(7)
 
 QUICK = 3
 
@@ -98,6 +98,7 @@ def wrong_in(folder: Path, verb: str, count: int | None) -> list[tuple[str, list
     return [(where, wrong) for wrong, where in found if wrong]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("verb", ["checkpoint", "rewind", "fork with values", "switch", "update"])
 def test_an_interrupt_leaves_all_as_before_or_as_after(tmp_path: Path, verb: str) -> None:
     assert wrong_in(tmp_path, verb, QUICK) == []

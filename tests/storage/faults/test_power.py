@@ -12,7 +12,7 @@ from tests.storage.faults.power import Disk, Left, Named, Recorded, Synced, Writ
 from tests.storage.faults.promises import Run, all_verbs, from_nothing, require_kept, two_at_once
 from tests.storage.faults.trying import Template, template
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(7)
 
 FEW = 8
 
@@ -35,6 +35,7 @@ def require_all(run: Run, seed: int, each: int, folder: Path) -> None:
         require_kept(run, told, left, folder)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("what", RUNS)
 def test_some_disks_that_a_power_cut_leaves_keep_what_was_promised(
     made: Template, tmp_path: Path, what: str
@@ -102,6 +103,7 @@ def test_a_name_without_a_sync_of_its_folder_may_be_the_old_one(tmp_path: Path) 
     assert found == {("old",), ("new",)}
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("what", ["files", "folders"])
 def test_a_store_that_did_not_sync_them_would_be_found_out(
     made: Template, tmp_path: Path, what: str

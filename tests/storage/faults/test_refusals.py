@@ -20,7 +20,7 @@ from tests.storage.faults.disks import FAULTS, NO_LOCKS, Disk, Fault, in_place
 from tests.storage.faults.trying import Template, after_all, attempt, attempts, counted, template
 from tests.storage.faults.verbs import VERBS
 
-pytestmark = pytest.mark.sampled(6)
+pytestmark = pytest.mark.sampled(7)
 
 FEW = 12
 FOUND_ONCE = [
@@ -44,6 +44,7 @@ def fault_named(name: str) -> Fault:
     return next(fault for fault in FAULTS if fault.name == name)
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("verb", "name", "at"), FOUND_ONCE)
 def test_what_was_once_lost_is_not(
     made: Template, tmp_path: Path, verb: str, name: str, at: int
