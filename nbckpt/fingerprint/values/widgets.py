@@ -176,10 +176,14 @@ def _is_dispatcher(value: object) -> bool:
 
 
 def told(widget: Any) -> list[object]:
-    """Parts that decide the look and the behaviour of a widget."""
+    """Parts that decide the look and the behaviour of a widget.
+
+    Members are told by name: traitlets fills in defaults when they are first asked for, and one
+    that `add_traits` gave is there before the others where the widget is made again.
+    """
     members = {
         name: value
-        for name, value in members_of(widget).items()
+        for name, value in sorted(members_of(widget).items())
         if name not in _OF_THE_PAGE and not _is_dispatcher(value)
     }
     attributes = {n: v for n, v in attributes_of(widget).items() if not _is_dispatcher(v)}
