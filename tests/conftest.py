@@ -164,14 +164,14 @@ def understood() -> Iterator[None]:
     What a test gives to a store itself is made up, and not held against anything.
     """
     from nbckpt.session.pending_writes import PendingWrites
-    from nbckpt.storage import lines
-    from nbckpt.storage.shapes import wrong_member
+    from nbckpt.storage import journal_lines
+    from nbckpt.storage.record_shapes import wrong_member
 
     append = PendingWrites.append
 
     def checked(self: PendingWrites, records: list[dict[str, Any]], **options: Any) -> Any:
         for record in records:
-            wrong = wrong_member(json.loads(lines.encode(record) + "}"))
+            wrong = wrong_member(json.loads(journal_lines.encode(record) + "}"))
             assert wrong is None, f"{wrong!r} of {record} is not what its readers expect"
         return append(self, records, **options)
 

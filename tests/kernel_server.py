@@ -34,11 +34,11 @@ _SHARED = (
     "nbckpt.steps.restore.effects",
     "nbckpt.jupyter.outputs",
     "nbckpt.jupyter.shell",
-    "nbckpt.jupyter.telling",
+    "nbckpt.jupyter.step_notices",
     "nbckpt.capture.observation.attachments",
     "nbckpt.capture.observation.files",
     "nbckpt.capture.observation.held_elsewhere",
-    "nbckpt.capture.observation.names",
+    "nbckpt.capture.observation.indirect_names",
     "nbckpt.capture.observation.shown_widgets",
     "nbckpt.steps.step",
 )

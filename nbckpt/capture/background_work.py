@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from nbckpt.fingerprint.values.homes import is_user_file
 from nbckpt.fingerprint.values.plain import ATOMS
-from nbckpt.fingerprint.values.raw import member_of_class
+from nbckpt.fingerprint.values.raw_members import member_of_class
 
 _WAITS = (ast.Await, ast.AsyncFor, ast.AsyncWith)
 

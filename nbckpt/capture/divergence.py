@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from nbckpt.codecs.refused import children_of
+from nbckpt.codecs.refused_objects import children_of
 from nbckpt.digests import Digest
 
 DEPTH = 12

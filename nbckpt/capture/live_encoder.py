@@ -11,7 +11,7 @@ from nbckpt.capture.groups.shared_objects import Ties
 from nbckpt.capture.recipes.bindings import Bindings
 from nbckpt.capture.trials import Trials
 from nbckpt.fingerprint.values.plain import ATOMS
-from nbckpt.fingerprint.values.raw import types_that
+from nbckpt.fingerprint.values.raw_members import types_that
 from nbckpt.model import Refusal
 from nbckpt.runtime.interrupts import allowed
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @at(Door.TERMINAL, "trust")
 def _trust(call: TerminalCall) -> Answer:
-    from nbckpt.session.maintenance import trust as trusting
+    from nbckpt.session.maintenance import trust_verb as trusting
 
     asked = call.arguments
     if asked.path is not None:
@@ -48,7 +48,7 @@ def _agreed(told: UntrustedReport) -> bool:
     UsageError
         If there is no terminal to ask at.
     """
-    from nbckpt.session.maintenance.trust import MEANING
+    from nbckpt.session.maintenance.trust_verb import MEANING
 
     if not sys.stdin.isatty():
         message = (

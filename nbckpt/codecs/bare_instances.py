@@ -13,7 +13,7 @@ import copyreg
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.fingerprint.values.raw import member_of_class, members_of
+from nbckpt.fingerprint.values.raw_members import member_of_class, members_of
 from nbckpt.fingerprint.values.reducing import (
     NEW_OBJECT,
     asks_for_its_state,

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbckpt.codecs.sources import know_source, source_of
-from nbckpt.fingerprint.values.raised import members_of, steps_of
+from nbckpt.fingerprint.values.exceptions import members_of, steps_of
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler

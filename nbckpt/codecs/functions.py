@@ -20,7 +20,7 @@ from cloudpickle import cloudpickle
 from nbckpt.codecs.loading import LOADING, from_namespace
 from nbckpt.codecs.pickler import CellRef, NamespacePickler
 from nbckpt.codecs.sources import know_source, source_of
-from nbckpt.fingerprint.names import DECORATED
+from nbckpt.fingerprint.user_names import DECORATED
 from nbckpt.fingerprint.values.homes import is_user_file
 
 NAMED: tuple[type, ...] = (

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs.bunches import set_members
 from nbckpt.fingerprint.values.homes import is_made_module
-from nbckpt.fingerprint.values.raw import member_of_class
+from nbckpt.fingerprint.values.raw_members import member_of_class
 from nbckpt.fingerprint.values.reducing import reduction_of
 from nbckpt.types.adapter import RefusalError
 from nbckpt.types.setters import set_state

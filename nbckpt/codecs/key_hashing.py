@@ -7,7 +7,7 @@ from threading import get_ident
 from types import FunctionType, TracebackType
 from typing import Any
 
-from nbckpt.fingerprint.values.raw import bases_of, member_of_class
+from nbckpt.fingerprint.values.raw_members import bases_of, member_of_class
 
 _CODE_OF_KEYS = ("__hash__", "__eq__")
 _NOTHING = object()

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
-from nbckpt.codecs import hashed, nans
+from nbckpt.codecs import hashed_keys, nans
 from nbckpt.codecs.key_hashing import Hashing, of_a_key
 from nbckpt.codecs.streams import StreamReader, segments_of
 from nbckpt.errors import NOT_YOURS, TRUST_IT, UntrustedError
@@ -194,7 +194,7 @@ def _loaded(
     loading.cut(*there)
     values = _built(segments, buffers, loading, partial(Hashing, kinds, by_identity=True))
     kinds = loading.hashing.made
-    loading.fillings.insert(0, partial(hashed.fill_anew, values, kinds))
+    loading.fillings.insert(0, partial(hashed_keys.fill_anew, values, kinds))
     return values
 
 
@@ -224,13 +224,13 @@ def _fill_by_names(
     """Fill containers anew if code of their keys finds others by some names than it did."""
     # A name that was not there was not asked for: that would have raised.
     if any(loading.namespace.get(name) is not value for name, value in named.items()):
-        hashed.fill_anew(values, loading.hashing.made)
+        hashed_keys.fill_anew(values, loading.hashing.made)
 
 
 def _are_found(values: list[object]) -> bool:
     """True if keys are found, as far as code of the notebook can tell before names are bound."""
     try:
-        return hashed.are_found(values)
+        return hashed_keys.are_found(values)
     except Exception:
         return False
 

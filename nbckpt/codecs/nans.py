@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from types import FunctionType, ModuleType
 from typing import Any, cast
 
-from nbckpt.fingerprint.values.raw import members_of
+from nbckpt.fingerprint.values.raw_members import members_of
 
 _BITS = bytes.fromhex("7ff8000000000000")
 """Of the NaN that everybody has; those with a sign or a payload are told apart by some."""

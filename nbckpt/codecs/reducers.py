@@ -8,7 +8,6 @@ from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs import (
-    alive,
     arrays,
     bare_instances,
     bunches,
@@ -16,25 +15,27 @@ from nbckpt.codecs import (
     classes,
     clients,
     exceptions,
+    figures,
     files,
     frames,
     functions,
     instance_dicts,
     library,
     locks,
-    named,
+    running_objects,
     singletons,
     stored_names,
     tensors,
     torch_modules,
+    typing_objects,
     views,
-    weak,
+    weak_references,
     widgets,
 )
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 from nbckpt.fingerprint.values import caches
 from nbckpt.fingerprint.values.dict_iterators import DICT_ITERATORS
-from nbckpt.fingerprint.values.raw import members_of
+from nbckpt.fingerprint.values.raw_members import members_of
 from nbckpt.fingerprint.values.reducing import (
     asks_for_its_state,
     beside,
@@ -44,7 +45,7 @@ from nbckpt.fingerprint.values.reducing import (
     reduction_of,
     refuses_without_need,
 )
-from nbckpt.fingerprint.values.sure import comes_back_for_sure
+from nbckpt.fingerprint.values.sure_types import comes_back_for_sure
 from nbckpt.types.registry import adapter_for
 
 if TYPE_CHECKING:
@@ -152,10 +153,11 @@ _EXACT: dict[type, Reducer] = {
     **library.REDUCERS,
     **locks.REDUCERS,
     **views.REDUCERS,
-    **weak.REDUCERS,
+    **weak_references.REDUCERS,
 }
 
 _FAMILIES: tuple[Callable[[type], Reducer | None], ...] = (
+    figures.reducer_for,
     singletons.reducer_for,
     widgets.reducer_for,
     arrays.reducer_for,
@@ -163,13 +165,13 @@ _FAMILIES: tuple[Callable[[type], Reducer | None], ...] = (
     tensors.reducer_for,
     torch_modules.reducer_for,
     bunches.reducer_for,
-    alive.reducer_for,
+    running_objects.reducer_for,
     clients.reducer_for,
     library.reducer_for,
     exceptions.reducer_for,
     bare_instances.reducer_for,
-    named.reducer_for,
-    weak.reducer_for,
+    typing_objects.reducer_for,
+    weak_references.reducer_for,
     _own_state,
 )
 """The first that knows a type counts; each tells by more than a name, as by what a class has."""

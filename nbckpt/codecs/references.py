@@ -8,7 +8,7 @@ from typing import Any, TypeGuard
 
 from nbckpt.codecs import functions
 from nbckpt.fingerprint.values.homes import is_made_module
-from nbckpt.fingerprint.values.raw import types_that
+from nbckpt.fingerprint.values.raw_members import types_that
 
 
 def homes_of(namespace: Mapping[str, object], names: Sequence[str]) -> dict[int, str]:

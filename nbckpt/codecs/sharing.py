@@ -19,7 +19,7 @@ from collections.abc import Collection, Container, Iterable
 
 from nbckpt.codecs.functions import NAMED
 from nbckpt.codecs.references import is_by_reference
-from nbckpt.fingerprint.values.raw import dict_of
+from nbckpt.fingerprint.values.raw_members import dict_of
 from nbckpt.types.registry import adapter_for
 
 _IMMUTABLE: frozenset[type] = frozenset(

@@ -1,7 +1,6 @@
-"""Objects that exist once in a process: random generators, sentinels, matplotlib's constants.
+"""Objects that exist once in a process: random generators, sentinels, streams, named constants.
 
-A value that uses the generator of `numpy.random` itself uses it after a restore as well, and what
-all drawings refer to does not make one value of them.
+A value that uses the generator of `numpy.random` itself uses it after a restore as well.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _known_names: dict[str, tuple[int, dict[int, str]]] = {}
 
 
 def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
-    """The reducer for singletons and parts of drawings of type `kind`; None for anything else."""
+    """The reducer for singletons of type `kind`; None for anything else."""
     if kind is object:
         return _reduce_marker
     if kind is random.Random or any(kind is type(hidden_generator(p)) for p in _GENERATORS):
@@ -50,15 +49,6 @@ def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
         return _reduce_stream
     if (kind.__module__, kind.__name__) == ("werkzeug.local", "LocalProxy"):
         return _reduce_proxy
-    matplotlib = sys.modules.get("matplotlib")
-    if matplotlib is not None and kind is type(getattr(matplotlib, "rcParams", None)):
-        return _reduce_settings
-    paths = sys.modules.get("matplotlib.path")
-    if paths is not None and kind is getattr(paths, "Path", None):
-        return _reduce_path
-    figures = sys.modules.get("matplotlib.figure")
-    if figures is not None and issubclass(kind, getattr(figures, "FigureBase", ())):
-        return _reduce_figure
     if kind is getattr(sys.modules.get("dataclasses"), "_FIELD_BASE", None):
         return _reduce_kind_of_field
     return _reduce_sentinel if _sentinels_of(kind) else None
@@ -212,14 +202,6 @@ def stream_of(name: str) -> object:
     return getattr(sys, name)
 
 
-def _reduce_settings(pickler: NamespacePickler, settings: Any) -> Any:
-    """The settings that all drawings follow: what they are is state of the process."""
-    if settings is not sys.modules["matplotlib"].rcParams:
-        return NotImplemented
-    pickler.private.add(id(settings))
-    return named_in, ("matplotlib", "rcParams")
-
-
 def _names_in(package: str) -> dict[int, str]:
     """The names of a package's objects that are neither functions, classes nor plain."""
     members = vars(sys.modules[package])
@@ -235,17 +217,3 @@ def _names_in(package: str) -> dict[int, str]:
 def named_in(package: str, name: str) -> object:
     """An object that a package has a name for."""
     return getattr(importlib.import_module(package), name)
-
-
-def _reduce_path(pickler: NamespacePickler, path: Any) -> Any:
-    """A path is a value: markers and ticks of all figures refer to the same few."""
-    members = vars(path)
-    pickler.private.update(map(id, (path, members, *members.values())))
-    return NotImplemented
-
-
-def _reduce_figure(pickler: NamespacePickler, _: object) -> Any:
-    """Lists of the settings are referred to by what is drawn with them."""
-    settings: dict[str, object] = sys.modules["matplotlib"].rcParams
-    pickler.private.update(id(v) for v in dict.values(settings) if isinstance(v, list))
-    return NotImplemented

@@ -11,10 +11,10 @@ from IPython.core.error import InputRejected
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.errors import USER_CODE_ERRORS, NbckptError, StoreError, line_of
-from nbckpt.jupyter import autos, marking, notices
-from nbckpt.jupyter.autos import Auto, Ended
-from nbckpt.jupyter.cell_names import CellNames
+from nbckpt.jupyter import auto_verb, marking, notices
+from nbckpt.jupyter.auto_verb import Auto, Ended
 from nbckpt.jupyter.running_cell import RunningCell
+from nbckpt.jupyter.taken_names import CellNames
 from nbckpt.session.session import Session
 from nbckpt.steps.execution.step_state import StepState
 
@@ -62,7 +62,7 @@ class CellSteps:
         StoreError
             If what was joined till now cannot be kept: nothing was changed.
         """
-        auto = autos.parse_line(line)
+        auto = auto_verb.parse_line(line)
         self._session.pending_cells.follow(auto.policy)
         self._session.state(StepState).reruns = auto.rerun
         self.auto = auto
@@ -134,7 +134,7 @@ class CellSteps:
             notices.notify_defect(self._session, failure, defect)
             return self._refused(cell, request, f"a defect in nbckpt: {line_of(defect)}")
         if explicit and cell.override is None:
-            from nbckpt.jupyter.telling import notify_why
+            from nbckpt.jupyter.step_notices import notify_why
 
             notify_why(self._shell, step)
         self.latest = step
@@ -214,7 +214,7 @@ class CellSteps:
         patience = 0.0 if not was_asked_for and not step.request.sync else -1.0
         head = self._session.position.head
         checkpoint = step.finish(shown, patience_s=patience)
-        from nbckpt.jupyter.telling import notify_kept
+        from nbckpt.jupyter.step_notices import notify_kept
 
         notify_kept(self._shell, self._session, checkpoint, head=head, binds=step.names.binds)
 
@@ -241,11 +241,11 @@ class CellSteps:
     def _join(self, ended: Ended, tree: ast.Module) -> None:
         """Join a cell to the next checkpoint, or make that now."""
         head = self._session.position.head
-        checkpoint = autos.join(self._session, ended, tree, sync=self.auto.sync)
+        checkpoint = auto_verb.join(self._session, ended, tree, sync=self.auto.sync)
         if checkpoint is None:
             return
         from nbckpt.fingerprint import code
-        from nbckpt.jupyter.telling import notify_kept
+        from nbckpt.jupyter.step_notices import notify_kept
 
         binds = code.names_of_tree(tree).binds
         notify_kept(self._shell, self._session, checkpoint, head=head, binds=binds)

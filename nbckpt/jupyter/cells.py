@@ -160,7 +160,7 @@ class Cells:
     def _show_or_record(self, step: Step | None, tree: ast.Module) -> None:
         """Show what a restored cell had shown, or record what the cell will show."""
         if step is not None and not step.todo:
-            from nbckpt.jupyter.telling import show_restored
+            from nbckpt.jupyter.step_notices import show_restored
 
             show_restored(self.shell, step)
             tree.body = []

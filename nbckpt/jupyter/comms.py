@@ -34,7 +34,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.jupyter.requests import running_cell
+from nbckpt.jupyter.parent_message import running_cell
 from nbckpt.version import __version__
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.errors import NbckptError, StoreError
 from nbckpt.fingerprint.values.widgets import is_widget
+from nbckpt.jupyter.automatic_prune import Retaining
 from nbckpt.jupyter.interrupting import callback
-from nbckpt.jupyter.retaining import Retaining
 from nbckpt.runtime.idle_clock import IdleClock
 from nbckpt.session.verification import Verifier
 from nbckpt.session.verification_sweep import NAME, Sweep
@@ -148,7 +148,7 @@ class Idling:
             self._is_ready = True
             import nbckpt.capture.groups.groups
             import nbckpt.jupyter.outputs
-            import nbckpt.jupyter.telling  # noqa: F401
+            import nbckpt.jupyter.step_notices  # noqa: F401
 
             self._session.workspace.observer.look()
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbckpt.errors import UsageError
-from nbckpt.jupyter import autos, checkpoint_verb, notices  # noqa: F401  # the verb `checkpoint`
+from nbckpt.jupyter import auto_verb, checkpoint_verb, notices  # noqa: F401  # the verb `checkpoint`
 from nbckpt.jupyter.as_text import WIDTH, timeline_text
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
@@ -135,7 +135,7 @@ def _with_notebook(text: Callable[[], str], call: NotebookCall) -> Callable[[], 
     def told() -> str:
         lines = [
             text(),
-            autos.status_text(session, call.cells.steps.auto),
+            auto_verb.status_text(session, call.cells.steps.auto),
             on_a_line(f"calls       {calls_text()}"),
             f"durable     {session.writes.text() or 'all that was kept'}",
         ]

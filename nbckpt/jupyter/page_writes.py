@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.getipython import get_ipython
 
 from nbckpt.errors import UsageError
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
+from nbckpt.jupyter.page_requests import refusal, writes
 from nbckpt.jupyter.pages import SHAPE
-from nbckpt.jupyter.panel import refusal, writes
 from nbckpt.jupyter.shell import attached
 from nbckpt.jupyter.views import Views
 
 if TYPE_CHECKING:
-    from nbckpt.jupyter.panel import Answer
+    from nbckpt.jupyter.page_requests import Answer
 
 
 class Written(Own):
@@ -38,7 +38,7 @@ def written(op: str, args: str) -> Written:
     Parameters
     ----------
     op
-        What; one of `nbckpt.jupyter.panel.writes`, or ``announce``.
+        What; one of `nbckpt.jupyter.page_requests.writes`, or ``announce``.
     args
         Its arguments, as JSON.
     """

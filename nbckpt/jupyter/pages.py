@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from nbckpt.errors import UsageError
 from nbckpt.jupyter import questions
 from nbckpt.jupyter.cells import Cells
-from nbckpt.jupyter.panel import refusal, writes
+from nbckpt.jupyter.page_requests import refusal, writes
 from nbckpt.jupyter.views import Views
 from nbckpt.reports.timeline_rows import Listed, Row
 
 if TYPE_CHECKING:
-    from nbckpt.jupyter.panel import Answer, Args
+    from nbckpt.jupyter.page_requests import Answer, Args
 
 HELLO, MARKS = "hello", "marks"
 SHAPE = "a request is an object with 'id', 'op' and 'args', which is an object, too"

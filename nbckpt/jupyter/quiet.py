@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import anywidget
 
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 
 
 class QuietWidget(anywidget.AnyWidget, Own):

@@ -8,7 +8,7 @@ from contextlib import ExitStack, nullcontext
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.errors import NbckptError, UsageError
-from nbckpt.jupyter import nested, notices, telling
+from nbckpt.jupyter import nested_cells, notices, step_notices
 from nbckpt.jupyter.as_text import WIDTH
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.running_cell import CellOverride
@@ -53,7 +53,7 @@ class InShell:
     def show(self, checkpoint: Checkpoint, took_s: float) -> None:
         """Show again what the cell of a restored checkpoint had shown."""
         if not self._quiet:
-            telling.show_again(self._shell, self._cells.session, checkpoint, took_s)
+            step_notices.show_again(self._shell, self._cells.session, checkpoint, took_s)
 
     async def run(self, recorded: Recorded, request: Request | None) -> BaseException | None:
         """Run one piece; the error that it ended with, shown as the shell shows errors."""
@@ -62,22 +62,22 @@ class InShell:
         with hold, ExitStack() as stack:
             stack.enter_context(self._cells.apart(CellOverride(request, recorded.cell)))
             if self._quiet:
-                stack.enter_context(nested.muted(self._shell))
+                stack.enter_context(nested_cells.muted(self._shell))
             if self._waits:
-                return await nested.run_async(self._shell, source, cell_id)
-            if _is_in_loop() and nested.awaits(self._shell, source):
+                return await nested_cells.run_async(self._shell, source, cell_id)
+            if _is_in_loop() and nested_cells.awaits(self._shell, source):
                 message = "it awaits, which no cell can that runs inside of another"
                 if not self._quiet:
                     message += ": put `%rerun` on a line of its own in a cell"
                 return UsageError(message)
             if self._quiet:
-                stack.enter_context(nested.underscores_kept(self._shell))
-            error, self.result = nested.run(self._shell, source, cell_id)
+                stack.enter_context(nested_cells.underscores_kept(self._shell))
+            error, self.result = nested_cells.run(self._shell, source, cell_id)
             return error
 
     def put_result(self, name: str, value: object) -> None:
         """Have one of IPython's names of results, ``_`` or ``_3``, be that of `value`."""
-        nested.put_result(self._shell, name, value)
+        nested_cells.put_result(self._shell, name, value)
 
 
 def _is_in_loop() -> bool:
@@ -111,7 +111,7 @@ def rerun_in(
         As `nbckpt.rerun` does.
     """
     runner = InShell(shell, cells, quiet=quiet)
-    with held(), nested.underscores_kept(shell):
+    with held(), nested_cells.underscores_kept(shell):
         return driven(rerun_with(session, runner, ref, fresh=fresh, everything=everything))
 
 
@@ -127,7 +127,7 @@ async def rerun_async(
 ) -> Rerun:
     """`rerun_in`, for a caller that can wait for what the cells await."""
     runner = InShell(shell, cells, waits=True, quiet=quiet)
-    with nested.underscores_kept(shell):
+    with nested_cells.underscores_kept(shell):
         return await rerun_with(session, runner, ref, fresh=fresh, everything=everything)
 
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from nbckpt.jupyter import turns
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.notebook.marks import Mark, Marks, running
-from nbckpt.jupyter.panel import Panel, refusal, writes
+from nbckpt.jupyter.page_requests import Panel, refusal, writes
 from nbckpt.jupyter.throttle import Throttle
 from nbckpt.reports.timeline_rows import Listed, Listing
 from nbckpt.runtime import clock

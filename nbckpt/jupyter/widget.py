@@ -15,8 +15,8 @@ from IPython.display import display
 from nbckpt.errors import UsageError
 from nbckpt.jupyter.as_text import timeline_text
 from nbckpt.jupyter.cells import Cells
+from nbckpt.jupyter.parent_message import cell_id_of
 from nbckpt.jupyter.quiet import QuietWidget
-from nbckpt.jupyter.requests import cell_id_of
 from nbckpt.jupyter.views import Views
 from nbckpt.reports.timeline_rows import Listed
 

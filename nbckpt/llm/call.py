@@ -13,11 +13,11 @@ from nbckpt.digests import Digest
 from nbckpt.llm import bodies, providers
 from nbckpt.llm.flights import Flight
 from nbckpt.llm.http_request import HttpRequest, RecordedResponse
-from nbckpt.llm.index import Asking
-from nbckpt.llm.keys import Canonical
 from nbckpt.llm.occurrence import Occurrence
 from nbckpt.llm.outcomes import CallOutcomes
 from nbckpt.llm.providers import Endpoint
+from nbckpt.llm.recordings_index import Asking
+from nbckpt.llm.request_keys import Canonical
 from nbckpt.llm.scope import Mode
 from nbckpt.llm.step_scope import Scope
 from nbckpt.llm.usage import Usage, usage_of

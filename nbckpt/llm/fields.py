@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from nbckpt.llm.http_request import HttpRequest
-from nbckpt.llm.keys import Canonical
+from nbckpt.llm.request_keys import Canonical
 
 HIDDEN = "***"
 Fields = frozenset[str]

@@ -9,7 +9,7 @@ from weakref import finalize
 from nbckpt.config.record_hosts import host_named
 from nbckpt.digests import Digest
 from nbckpt.errors import BudgetError, ReplayError
-from nbckpt.llm import keys, providers, scope
+from nbckpt.llm import providers, request_keys, scope
 from nbckpt.llm.call import Call, Question
 from nbckpt.llm.flights import Landed
 from nbckpt.llm.http_request import HttpRequest
@@ -104,7 +104,7 @@ class Recorder:
             return None
 
     def _begin(self, asked: HttpRequest, *, blocks: bool) -> Call | None:
-        body = keys.canonical(asked)
+        body = request_keys.canonical(asked)
         endpoint = _endpoint(asked, body.members, self._session.settings.record_hosts)
         if endpoint is None:
             return None
@@ -119,7 +119,7 @@ class Recorder:
                 raise
             self.outcomes.count("passed", endpoint.provider)
             return None
-        request = keys.key_of(asked, endpoint, body)
+        request = request_keys.key_of(asked, endpoint, body)
         ttl_s = self.ttl_s if place.ttl_s is None else place.ttl_s
         tags = tuple(dict.fromkeys((*self.tags, *place.tags)))
         mode = "record" if within.is_fresh and mode != "only" else mode

@@ -13,8 +13,8 @@ from nbckpt.llm.call import Call
 from nbckpt.llm.fields import Fields, values_of
 from nbckpt.llm.flights import Landed
 from nbckpt.llm.http_request import RecordedResponse
-from nbckpt.llm.making import kept_of, recording_of
 from nbckpt.llm.outcomes import CallOutcomes
+from nbckpt.llm.recording_parts import kept_of, recording_of
 from nbckpt.llm.replay import ReplayLookup
 from nbckpt.llm.secrets import redacted_text, secrets_of
 from nbckpt.llm.session_budget import SessionBudget

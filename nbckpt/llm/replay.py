@@ -16,8 +16,8 @@ from nbckpt.llm.call import Question
 from nbckpt.llm.fields import hidden
 from nbckpt.llm.flights import Landed
 from nbckpt.llm.http_request import RecordedResponse
-from nbckpt.llm.index import Asking, Index, newest
 from nbckpt.llm.occurrence import KnownOccurrences
+from nbckpt.llm.recordings_index import Asking, Index, newest
 from nbckpt.model import Record
 from nbckpt.runtime import clock
 from nbckpt.timeline.recordings import RECORDING, recording_from

@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 from nbckpt.errors import UsageError
-from nbckpt.llm import aging
+from nbckpt.llm import time_to_live
 from nbckpt.llm.step_scope import Scope
 from nbckpt.runtime.context import called_with
 from nbckpt.runtime.interrupts import whole
@@ -218,10 +218,10 @@ def recording(
     if mode is not None and mode not in MODES:
         message = f"no mode {mode!r} of recording: it is one of {', '.join(MODES)}"
         raise UsageError(message)
-    outer, said = here(), aging.tags_of(tags)
+    outer, said = here(), time_to_live.tags_of(tags)
     is_plain = ttl is None and not said and coalesce is None
     mode = mode or ("replay" if is_plain else outer.mode)
-    ttl_s = outer.ttl_s if ttl is None else aging.ttl_of(ttl)
+    ttl_s = outer.ttl_s if ttl is None else time_to_live.ttl_of(ttl)
     words = tuple(dict.fromkeys((*outer.tags, *said)))
     shares = outer.coalesce if coalesce is None else coalesce
     place = _enter(replace(outer, mode=mode, outer=outer, ttl_s=ttl_s, tags=words, coalesce=shares))

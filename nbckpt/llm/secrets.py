@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from nbckpt.capture.observation.process_state.environment import is_secret
 from nbckpt.llm.http_request import HttpRequest
-from nbckpt.llm.keys import KEYS_IN_URLS
+from nbckpt.llm.request_keys import KEYS_IN_URLS
 from nbckpt.timeline.recordings import Headers
 
 _SECRET_HEADER = re.compile(r"auth|cookie|key|token|secret|signature", re.IGNORECASE)

@@ -6,7 +6,7 @@ The command line and the notebook's magics print these texts.
 from __future__ import annotations
 
 from nbckpt.reports.details import outputs_text, show_text
-from nbckpt.reports.logs import listed, log_text
+from nbckpt.reports.log import listed, log_text
 from nbckpt.reports.marks import noted_text, tagged_text
 from nbckpt.reports.moves import moved_lines, updated_text
 from nbckpt.reports.standing import (

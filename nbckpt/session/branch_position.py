@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 from nbckpt.model import Checkpoint, Record
 from nbckpt.runtime import clock
 from nbckpt.runtime.interrupts import whole

@@ -15,7 +15,7 @@ from nbckpt.capture.capture import Captured
 from nbckpt.capture.selection import Selection
 from nbckpt.digests import Digest
 from nbckpt.errors import StoreError
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 from nbckpt.model import Cell, Checkpoint, Manifest, Record, State, Variable
 from nbckpt.runtime import clock, telemetry
 from nbckpt.runtime.interrupts import wait_for, whole

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 from nbckpt.runtime.interrupts import whole
 from nbckpt.session.branch_position import BranchPosition
 from nbckpt.session.pending_writes import PendingWrites

@@ -15,7 +15,7 @@ from functools import partial
 from typing import NamedTuple
 
 from nbckpt.errors import StoreError
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 from nbckpt.model import Checkpoint, Record
 from nbckpt.runtime.interrupts import result_of, whole
 from nbckpt.storage.store import Store

@@ -16,7 +16,7 @@ from nbckpt.config.settings import Settings
 from nbckpt.config.sources import settings_from, settings_of
 from nbckpt.config.validate import require_text
 from nbckpt.errors import StoreError
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 from nbckpt.model import Checkpoint
 from nbckpt.runtime import clock, telemetry
 from nbckpt.session.auto.pending_cells import PendingCells

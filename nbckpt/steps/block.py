@@ -12,7 +12,7 @@ from types import FrameType, TracebackType
 
 from nbckpt.capture.selection import Selection
 from nbckpt.errors import StoreError, UsageError
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 from nbckpt.model import Cell
 from nbckpt.runtime.interrupts import held
 from nbckpt.session.session import Session
@@ -117,7 +117,7 @@ class checkpoint(Own):  # noqa: N801  # reads as a verb: with nbckpt.checkpoint(
         try:
             return Step.begin(session, self._request, cell, tree)
         except StoreError as problem:
-            from nbckpt.steps.calls.telling import tell
+            from nbckpt.steps.calls.step_messages import tell
 
             why = f"block {self._request.name!r} runs without a checkpoint: {problem}"
             tell(session, why)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.errors import USER_CODE_ERRORS, RestoreError
 from nbckpt.fingerprint.keys.memory import on_same_memory
-from nbckpt.fingerprint.names import RESULT, Own
+from nbckpt.fingerprint.user_names import RESULT, Own
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.runtime.interrupts import allowed
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from types import FrameType, TracebackType
 
 from nbckpt.errors import NbckptError, UsageError, line_of
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 from nbckpt.model import AUTOMATIC, Checkpoint
 from nbckpt.session.moves import namespace_restore, unsaved
 from nbckpt.session.session import Session

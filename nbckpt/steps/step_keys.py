@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from nbckpt.digests import Digest
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 from nbckpt.model import Key
 from nbckpt.session import known_keys
 from nbckpt.steps.remake import makers

@@ -10,15 +10,15 @@ from pathlib import Path
 from blake3 import blake3
 
 from nbckpt.errors import FormatError, StoreError
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
+from nbckpt.storage.chunk_forms import Expander
+from nbckpt.storage.chunk_index import Index
 from nbckpt.storage.ciphers import cipher_of
 from nbckpt.storage.disk import read_at
 from nbckpt.storage.folder import require_cipher
-from nbckpt.storage.forms import Expander
-from nbckpt.storage.frames import RAW, ZEROS, Batch, Frame, Name, Place, Verified
-from nbckpt.storage.index import Index
+from nbckpt.storage.index_frames import RAW, ZEROS, Batch, Frame, Name, Place, Verified
 from nbckpt.storage.packs import MAPPED_BYTES, PAGE_BYTES, ROLL_BYTES, PackWriter, open_pack
-from nbckpt.storage.waiting import Waiting, Write
+from nbckpt.storage.waiting_writes import Waiting, Write
 
 
 class NoRoomError(Exception):
@@ -267,4 +267,4 @@ class Batches:
         try:
             return read_at(fd, place.length, place.offset)
         finally:
-            system.files.close(fd)
+            file_calls.files.close(fd)

@@ -16,7 +16,7 @@ from nbckpt.digests import Digest, digest_of
 from nbckpt.runtime.dirty_pages.devices import is_pinned
 from nbckpt.runtime.dirty_pages.memory import names_of_memory
 from nbckpt.storage.cutting import by_content, in_groups
-from nbckpt.storage.frames import Name
+from nbckpt.storage.index_frames import Name
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from nbckpt.model import Checkpoint, Record, Variable
-from nbckpt.storage.counting import CHECKPOINT
+from nbckpt.storage.counted_records import CHECKPOINT
 from nbckpt.timeline.checkpoint_records import checkpoint_from, checkpoint_record
 
 UNKNOWN = "?"

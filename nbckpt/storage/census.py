@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nbckpt.errors import StoreError
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 from nbckpt.storage.disk import files_in, is_locked, list_folder
 from nbckpt.storage.folder import VERSION, read_mark
 from nbckpt.storage.journal import SUFFIX
@@ -80,7 +80,7 @@ def _is_written(journal: Path) -> bool:
 
 def _disk(path: Path) -> tuple[int | None, int | None]:
     try:
-        told = system.files.statvfs(path)
+        told = file_calls.files.statvfs(path)
     except OSError:
         return None, None
     return told.f_bavail * told.f_frsize, told.f_blocks * told.f_frsize

@@ -14,7 +14,7 @@ from nbckpt.model import Record
 from nbckpt.storage.blobs import Part, decode_root, names_in
 from nbckpt.storage.check_packs import CheckedPacks
 from nbckpt.storage.check_report import Kind, Problem, Report
-from nbckpt.storage.counting import TABLE, blobs_named, counting
+from nbckpt.storage.counted_records import TABLE, blobs_named, counting
 from nbckpt.storage.disk import (
     digest_of_file,
     exists,
@@ -23,7 +23,7 @@ from nbckpt.storage.disk import (
     unreadable,
 )
 from nbckpt.storage.following import TRIES, Journals
-from nbckpt.storage.frames import Frame, Name
+from nbckpt.storage.index_frames import Frame, Name
 from nbckpt.storage.journal import BATCH
 from nbckpt.storage.journal import SUFFIX as JOURNAL
 from nbckpt.storage.packs import SUFFIX

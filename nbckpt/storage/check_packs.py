@@ -8,14 +8,14 @@ from typing import TypeAlias
 
 from blake3 import blake3
 
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 from nbckpt.storage.check_report import Kind
+from nbckpt.storage.chunk_forms import Expander
+from nbckpt.storage.chunk_search import salvaged
 from nbckpt.storage.ciphers import cipher_of
 from nbckpt.storage.disk import files_in, read_at
-from nbckpt.storage.forms import Expander
-from nbckpt.storage.frames import Frame, Name, Place
+from nbckpt.storage.index_frames import Frame, Name, Place
 from nbckpt.storage.packs import HEADER, SUFFIX, find_frames, header_problem, open_pack
-from nbckpt.storage.searching import salvaged
 from nbckpt.storage.sizes import size_of_file
 
 Tell: TypeAlias = Callable[[Kind, str, str], None]
@@ -85,9 +85,9 @@ class CheckedPacks:
             for frame in frames:
                 for name, place in frame.chunks:
                     self._read_chunk(fd, name, place)
-            size = system.files.fstat(fd).st_size
+            size = file_calls.files.fstat(fd).st_size
         finally:
-            system.files.close(fd)
+            file_calls.files.close(fd)
         self.size_bytes += size
         if frames and size > (end := frames[-1].offset + frames[-1].length):
             self._tell("unreachable", f"pack {pack} at offset {end}", f"{size - end:,} bytes")
@@ -112,7 +112,7 @@ class CheckedPacks:
                     if data is not None and blake3(data).digest() == name:
                         self.sound[name] = place
         finally:
-            system.files.close(fd)
+            file_calls.files.close(fd)
 
     def bytes_of(self, name: Name) -> memoryview | bytes:
         """The bytes of a sound chunk."""
@@ -121,7 +121,7 @@ class CheckedPacks:
         try:
             return self._chunk(fd, place, name) or b""
         finally:
-            system.files.close(fd)
+            file_calls.files.close(fd)
 
     def _chunk(self, fd: int, place: Place, name: Name) -> memoryview | bytes | None:
         return self._expander.bytes_of(place, read_at(fd, place.length, place.offset), name)

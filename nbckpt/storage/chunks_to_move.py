@@ -10,11 +10,11 @@ from blake3 import blake3
 
 from nbckpt.digests import Digest
 from nbckpt.errors import BlobNotFoundError, FormatError
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
+from nbckpt.storage.chunk_forms import Expander
 from nbckpt.storage.ciphers import cipher_of
 from nbckpt.storage.disk import delete, files_in, is_locked, read_at
-from nbckpt.storage.forms import Expander
-from nbckpt.storage.frames import RAW, SEALED, Batch, Name, Place, frame_bytes
+from nbckpt.storage.index_frames import RAW, SEALED, Batch, Name, Place, frame_bytes
 from nbckpt.storage.packs import (
     ALIGNED_BYTES,
     HEADER,
@@ -160,7 +160,7 @@ class Mover:
         try:
             return all(self._copy(fd, name, place) for name, place in _in_order(pack.needed))
         finally:
-            system.files.close(fd)
+            file_calls.files.close(fd)
 
     def finish(self) -> list[Batch]:
         """The batches of the new packs, when they are durable."""

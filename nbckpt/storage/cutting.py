@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nbckpt.storage.frames import Name
+from nbckpt.storage.index_frames import Name
 from nbckpt.storage.packs import CHUNK_BYTES
 
 STREAM_MIN_BYTES = 1024

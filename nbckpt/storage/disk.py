@@ -1,7 +1,7 @@
 """The store's access to the file system, and the texts of its refusals.
 
-All goes through `system.files`. Files and folders are their owner's alone; a link that stands in
-place of a file or a folder of a store is refused, and never followed.
+All goes through `file_calls.files`. Files and folders are their owner's alone; a link that stands
+in place of a file or a folder of a store is refused, and never followed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from blake3 import blake3
 
 from nbckpt.digests import Digest
 from nbckpt.errors import StoreError
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -74,7 +74,7 @@ def refused(path: Path, wanted_bytes: int | None = None) -> Iterator[None]:
 def exists(path: Path) -> bool:
     """True if anything has this name."""
     try:
-        system.files.lstat(path)
+        file_calls.files.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         return False
     return True
@@ -83,7 +83,7 @@ def exists(path: Path) -> bool:
 def list_folder(folder: Path) -> list[str]:
     """The names in a folder, sorted; none if it is not there."""
     try:
-        return sorted(system.files.listdir(folder))
+        return sorted(file_calls.files.listdir(folder))
     except (FileNotFoundError, NotADirectoryError):
         return []
 
@@ -115,30 +115,30 @@ def make_folder(path: Path, *, durable: bool = False) -> None:
 
 def _make_one(path: Path, *, durable: bool) -> None:
     try:
-        system.files.mkdir(path)
+        file_calls.files.mkdir(path)
         if durable:
             sync_folder(path.parent)
     except FileExistsError:
-        if not stat.S_ISDIR(system.files.stat(path).st_mode):
+        if not stat.S_ISDIR(file_calls.files.stat(path).st_mode):
             raise
 
 
 def delete(path: Path) -> None:
     """Take a file's name away, if it is there."""
     with suppress(FileNotFoundError):
-        system.files.unlink(path)
+        file_calls.files.unlink(path)
 
 
 def delete_folder(path: Path) -> None:
     """Take a folder away with all that is in it, if it is there; what links lead to stays."""
     for name in list_folder(path):
         inner = path / name
-        if stat.S_ISDIR(system.files.lstat(inner).st_mode):
+        if stat.S_ISDIR(file_calls.files.lstat(inner).st_mode):
             delete_folder(inner)
         else:
             delete(inner)
     with suppress(FileNotFoundError):
-        system.files.rmdir(path)
+        file_calls.files.rmdir(path)
 
 
 # -- files
@@ -167,10 +167,10 @@ def open_to_read(path: Path) -> int:
     """
     fd = _open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        if not stat.S_ISREG(system.files.fstat(fd).st_mode):
+        if not stat.S_ISREG(file_calls.files.fstat(fd).st_mode):
             raise OSError(errno.EINVAL, "it is no plain file", str(path))
     except BaseException:
-        system.files.close(fd)
+        file_calls.files.close(fd)
         raise
     return fd
 
@@ -183,7 +183,7 @@ def require_plain(path: Path) -> None:
     OSError
         If it is one, or not there.
     """
-    system.files.close(open_to_read(path))
+    file_calls.files.close(open_to_read(path))
 
 
 def open_lock(path: Path) -> int:
@@ -200,17 +200,17 @@ def open_lock(path: Path) -> int:
     except FileNotFoundError:
         make_folder(path.parent, durable=True)
         fd = _open(path, flags)
-    found = system.files.fstat(fd)
+    found = file_calls.files.fstat(fd)
     if stat.S_ISREG(found.st_mode) and found.st_nlink <= 1:
         return fd
-    system.files.close(fd)
+    file_calls.files.close(fd)
     message = "it is no plain file, or one with other names: delete it, and it is made anew"
     raise OSError(errno.ELOOP, message, str(path))
 
 
 def _open(path: Path, flags: int, mode: int = OWN) -> int:
     try:
-        return system.files.open(path, flags | os.O_NOFOLLOW, mode)
+        return file_calls.files.open(path, flags | os.O_NOFOLLOW, mode)
     except OSError as error:
         if error.errno != errno.ELOOP:
             raise
@@ -225,7 +225,7 @@ def reading(path: Path) -> Iterator[int]:
     try:
         yield fd
     finally:
-        system.files.close(fd)
+        file_calls.files.close(fd)
 
 
 def read_whole(path: Path, most: int | None = None) -> bytes:
@@ -239,7 +239,7 @@ def read_whole(path: Path, most: int | None = None) -> bytes:
 
     def read() -> bytes:
         with reading(path) as fd:
-            if most is not None and system.files.fstat(fd).st_size > most:
+            if most is not None and file_calls.files.fstat(fd).st_size > most:
                 message = f"it holds more than {most:,} bytes, as no such file does"
                 raise OSError(errno.EINVAL, message, str(path))
             return b"".join(_pieces(fd))
@@ -251,19 +251,19 @@ def write_at(fd: int, data: Buffer, offset: int) -> None:
     """Write all of `data`; the kernel may take it in several pieces."""
     rest = memoryview(data)
     while rest:
-        done = system.files.pwrite(fd, rest, offset)
+        done = file_calls.files.pwrite(fd, rest, offset)
         rest, offset = rest[done:], offset + done
 
 
 def read_at(fd: int, length: int, offset: int) -> bytes:
     """`length` bytes, or fewer where the file ends."""
-    data = system.files.pread(fd, length, offset)
+    data = file_calls.files.pread(fd, length, offset)
     if len(data) in (0, length):
         return data
     pieces = [data]
     done = len(data)
     while data and done < length:
-        data = system.files.pread(fd, length - done, offset + done)
+        data = file_calls.files.pread(fd, length - done, offset + done)
         pieces.append(data)
         done += len(data)
     return b"".join(pieces)
@@ -282,7 +282,7 @@ def reread(read: Callable[[], T]) -> T:
 def _pieces(fd: int) -> Iterator[bytes]:
     """The bytes of a file from its start on."""
     at = 0
-    while piece := system.files.pread(fd, PIECE_BYTES, at):
+    while piece := file_calls.files.pread(fd, PIECE_BYTES, at):
         yield piece
         at += len(piece)
 
@@ -295,7 +295,7 @@ def require_name(fd: int, path: Path) -> None:
     OSError
         If it was deleted, and says what to do.
     """
-    if not system.files.fstat(fd).st_nlink and not exists(path):
+    if not file_calls.files.fstat(fd).st_nlink and not exists(path):
         message = (
             "it was deleted while this session wrote to it;"
             " `%reload_ext nbckpt`, or a restart of the kernel, begins a new one"
@@ -305,16 +305,16 @@ def require_name(fd: int, path: Path) -> None:
 
 def sync_data(fd: int) -> None:
     """Return when the bytes of this file, and its length, survive a power cut."""
-    system.files.fdatasync(fd)
+    file_calls.files.fdatasync(fd)
 
 
 def sync_folder(folder: Path) -> None:
     """Return when the names in this folder survive a power cut."""
-    fd = system.files.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    fd = file_calls.files.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        system.files.fsync(fd)
+        file_calls.files.fsync(fd)
     finally:
-        system.files.close(fd)
+        file_calls.files.close(fd)
 
 
 def digest_of_file(path: Path) -> Digest:
@@ -336,7 +336,7 @@ def is_locked(path: Path) -> bool:
     """
     with reading(path) as fd:
         try:
-            system.files.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            file_calls.files.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except OSError:
             return True
         return False

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nbckpt.digests import digest_of_json
 from nbckpt.errors import FormatError, StoreError
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 from nbckpt.storage.disk import (
     delete,
     exists,
@@ -27,7 +27,7 @@ from nbckpt.storage.disk import (
 from nbckpt.storage.locks import FOLDER as LOCKS
 from nbckpt.storage.locks import PRUNING, TURN, WRITING
 from nbckpt.storage.new_files import create_beside
-from nbckpt.storage.private import require_no_links
+from nbckpt.storage.private_folder import require_no_links
 
 if TYPE_CHECKING:
     from nbckpt.storage.ciphers import Cipher
@@ -201,7 +201,7 @@ def former_store(path: Path, version: str = "") -> FormatError:
 def _refuse_strangers(path: Path) -> None:
     """Raise unless `path` is free, empty, or a store that is just being made."""
     try:
-        names = set(system.files.listdir(path))
+        names = set(file_calls.files.listdir(path))
     except FileNotFoundError:
         return
     except NotADirectoryError:
@@ -226,19 +226,19 @@ def _make(path: Path, extra: Callable[[], Mark]) -> Mark:
     for room in ROOMS:
         make_folder(path / room)
     for name in (WRITING, TURN, PRUNING):  # a full disk would have no room for them later
-        system.files.close(open_lock(path / LOCKS / name))
+        file_calls.files.close(open_lock(path / LOCKS / name))
     with create_beside(path / ".gitignore") as ignored:
         ignored.write(b"*\n")
     turn = open_lock(path / LOCKS / TURN)
     try:
         with suppress(OSError):  # some network file systems know no locks
-            system.files.flock(turn, fcntl.LOCK_EX)
+            file_calls.files.flock(turn, fcntl.LOCK_EX)
         mark = _known_mark(path)
         if mark is None:
             mark = {VERSION: FORMAT, ID: secrets.token_hex(ID_BYTES), **extra()}
             write_mark(path, mark)
     finally:
-        system.files.close(turn)
+        file_calls.files.close(turn)
     sync_folder(path.parent)
     return mark
 

@@ -12,13 +12,13 @@ from pathlib import Path
 from nbckpt.errors import StoreError
 from nbckpt.model import Record, is_trusted
 from nbckpt.runtime.gc_pause import uncollected
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 from nbckpt.storage.ciphers import cipher_of
-from nbckpt.storage.claims import Claims, seen
 from nbckpt.storage.disk import files_in, reread
+from nbckpt.storage.file_names import is_name
 from nbckpt.storage.folder import id_of_store
 from nbckpt.storage.journal import PRUNE, SUFFIX, WRITER, Entry, Follower
-from nbckpt.storage.naming import is_name
+from nbckpt.storage.record_counts import Claims, seen
 from nbckpt.storage.signers import TICK_NS, Signers
 
 _NONE: frozenset[str] = frozenset()
@@ -217,7 +217,7 @@ class Journals:
 
     def _list(self) -> dict[str, Path]:
         try:
-            changed_at = system.files.stat(self._folder).st_mtime_ns
+            changed_at = file_calls.files.stat(self._folder).st_mtime_ns
             if changed_at != self._listed_as_of:
                 found = {path.stem: path for path in files_in(self._folder, SUFFIX)}
                 self._listed = {name: path for name, path in found.items() if is_name(name)}

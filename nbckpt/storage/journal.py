@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nbckpt.model import Record, is_trusted
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 from nbckpt.storage.disk import (
     create,
     delete,
@@ -27,9 +27,9 @@ from nbckpt.storage.disk import (
     sync_folder,
     write_at,
 )
-from nbckpt.storage.lines import MembersAt, Unread, encode, read_text, serial_of
+from nbckpt.storage.journal_lines import MembersAt, Unread, encode, read_text, serial_of
+from nbckpt.storage.line_signatures import Signer
 from nbckpt.storage.shelves import Shelf
-from nbckpt.storage.signing import Signer
 
 SUFFIX = ".jsonl"
 KEPT_UNSYNCED = 1 << 20
@@ -129,7 +129,7 @@ class Journal:
     def close(self) -> None:
         """Let go of the file: from now on the session counts as ended."""
         if self._fd is not None:
-            system.files.close(self._fd)
+            file_calls.files.close(self._fd)
             self._fd = None
 
     def _open(self) -> int:
@@ -141,10 +141,10 @@ class Journal:
             # Locked before it has its name, so that who finds a journal unlocked knows it is dead.
             self._fd = create(unnamed)
             with suppress(OSError):  # some network file systems know no locks
-                system.files.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                file_calls.files.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if not self._is_named:  # nothing is written before: nobody would find it
             if not exists(self.path):  # a disk may do it, and say that it did not
-                system.files.rename(unnamed, self.path)
+                file_calls.files.rename(unnamed, self.path)
             sync_folder(self.path.parent)
             self._is_named = True
         return self._fd
@@ -263,7 +263,7 @@ class Follower:
         damages: list[str] = []
         open_line = self._signer.open
         with reading(self.path) as fd:
-            size = system.files.fstat(fd).st_size
+            size = file_calls.files.fstat(fd).st_size
             end = size if limit is None else min(size, limit)
             if end > SHELVED_BYTES and self._again is None:
                 self._again = Shelf(self.path, fd, self._signer).members_at

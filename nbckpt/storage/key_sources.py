@@ -11,7 +11,7 @@ from typing import Any
 
 from nbckpt.config.sources import key_in_environment
 from nbckpt.errors import SealedError, UsageError
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 from nbckpt.storage.ciphers import KEY_BYTES, new_key
 from nbckpt.storage.disk import create, refused, sync_folder, write_at
 
@@ -87,9 +87,9 @@ def make_key(source: str) -> str:
             fd = create(path)  # for its owner alone, and never over a file that is there
             try:
                 write_at(fd, new_key().hex().encode() + b"\n", 0)
-                system.files.fsync(fd)
+                file_calls.files.fsync(fd)
             finally:
-                system.files.close(fd)
+                file_calls.files.close(fd)
             sync_folder(path.parent)
     except Exception as error:
         if isinstance(error.__cause__, FileExistsError):
@@ -106,11 +106,11 @@ def kind_of(source: str) -> str:
 
 def _in_file(path: Path) -> str:
     try:
-        fd = system.files.open(path, os.O_RDONLY)
+        fd = file_calls.files.open(path, os.O_RDONLY)
         try:
-            return system.files.pread(fd, LARGEST_BYTES + 1, 0).decode("ascii", "replace")
+            return file_calls.files.pread(fd, LARGEST_BYTES + 1, 0).decode("ascii", "replace")
         finally:
-            system.files.close(fd)
+            file_calls.files.close(fd)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         message = f"the key file {path} cannot be read ({reason}): set NBCKPT_ENCRYPTION to another"

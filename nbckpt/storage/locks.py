@@ -19,7 +19,7 @@ from pathlib import Path
 
 from nbckpt.errors import StoreError
 from nbckpt.runtime.interrupts import breathe
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 from nbckpt.storage.disk import open_lock
 
 FOLDER = "locks"
@@ -106,7 +106,7 @@ class Holds:
         fds, self._fds = self._fds, {}
         self._is_shared = False
         for fd in fds.values():
-            system.files.close(fd)
+            file_calls.files.close(fd)
 
     def _share_if_writable(self) -> None:
         try:
@@ -120,15 +120,15 @@ class Holds:
     def _share(self) -> None:
         turn, writing = self._open(TURN), self._open(WRITING)
         try:
-            system.files.flock(turn, fcntl.LOCK_SH)
-            system.files.flock(writing, fcntl.LOCK_SH)
+            file_calls.files.flock(turn, fcntl.LOCK_SH)
+            file_calls.files.flock(writing, fcntl.LOCK_SH)
         except BaseException:
-            system.files.flock(writing, fcntl.LOCK_UN)
+            file_calls.files.flock(writing, fcntl.LOCK_UN)
             raise
         finally:
-            system.files.flock(turn, fcntl.LOCK_UN)
+            file_calls.files.flock(turn, fcntl.LOCK_UN)
         self._is_shared = True
-        token, before = system.files.pread(writing, TOKEN_BYTES, 0), self._token
+        token, before = file_calls.files.pread(writing, TOKEN_BYTES, 0), self._token
         if token != before:
             self._pruned()
             self._token = token
@@ -136,17 +136,17 @@ class Holds:
     def _let_go(self) -> None:
         if self._count or self._owes or not self._is_shared:
             return
-        system.files.flock(self._fds[WRITING], fcntl.LOCK_UN)
+        file_calls.files.flock(self._fds[WRITING], fcntl.LOCK_UN)
         self._is_shared = False
 
     def _open(self, name: str) -> int:
         fd = self._fds.get(name)
-        if fd is not None and system.files.fstat(fd).st_nlink:
+        if fd is not None and file_calls.files.fstat(fd).st_nlink:
             return fd
         if fd is not None:  # somebody deleted the file: a lock on it would be seen by nobody
             del self._fds[name]
             self._is_shared = False
-            system.files.close(fd)
+            file_calls.files.close(fd)
         self._fds[name] = fd = open_lock(self._folder / name)
         return fd
 
@@ -175,7 +175,7 @@ class Holds:
 
     def stamp(self) -> None:
         """Have all writers look anew when they hold next. For the one who is alone."""
-        system.files.pwrite(self._fds[WRITING], os.urandom(TOKEN_BYTES), 0)
+        file_calls.files.pwrite(self._fds[WRITING], os.urandom(TOKEN_BYTES), 0)
 
     def _take(self) -> bool:
         turn, writing = self._open(TURN), self._open(WRITING)
@@ -188,7 +188,7 @@ class Holds:
                 if not has_all:
                     time.sleep(PIECE_S)
         finally:
-            system.files.flock(turn, fcntl.LOCK_UN)
+            file_calls.files.flock(turn, fcntl.LOCK_UN)
             self._is_shared = False
             if not has_all:
                 self._share_again()
@@ -196,12 +196,12 @@ class Holds:
 
     def _give_back(self) -> None:
         if not self._share_again():
-            system.files.flock(self._fds[WRITING], fcntl.LOCK_UN)
+            file_calls.files.flock(self._fds[WRITING], fcntl.LOCK_UN)
 
     def _share_again(self) -> bool:
         """Hold as before, if records are owed: a try to be alone lost that."""
         if self._owes:
-            system.files.flock(self._fds[WRITING], fcntl.LOCK_SH)
+            file_calls.files.flock(self._fds[WRITING], fcntl.LOCK_SH)
             self._is_shared = True
         return self._owes
 
@@ -215,7 +215,7 @@ def try_lock(fd: int) -> bool:
         If the file system knows no locks.
     """
     try:
-        system.files.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        file_calls.files.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
             return False
@@ -249,4 +249,4 @@ def one_at_a_time(path: Path) -> Iterator[None]:
             raise StoreError(message)
         yield
     finally:
-        system.files.close(fd)
+        file_calls.files.close(fd)

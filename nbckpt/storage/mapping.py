@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from nbckpt.runtime.dirty_pages.mappings import trust_file
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 from nbckpt.storage.packs import MAPPED_BYTES, PAGE_BYTES
 
 MAX_RUNS = 1024  # of 65,530 mappings that Linux allows a process
@@ -65,7 +65,7 @@ def gather(runs: Sequence[Run]) -> memoryview:
     """
     runs = join_runs(runs)
     for run in runs:
-        if run.fd != ZEROS_FD and system.files.fstat(run.fd).st_size < run.offset + run.length:
+        if run.fd != ZEROS_FD and file_calls.files.fstat(run.fd).st_size < run.offset + run.length:
             raise EOFError(run.offset)
     size = sum(run.length for run in runs)
     if size < MAPPED_BYTES:
@@ -88,7 +88,7 @@ def _read(runs: Sequence[Run], memory: memoryview) -> memoryview:
     for run in runs:
         done = run.length if run.fd == ZEROS_FD else 0  # what is new is zero
         while done < run.length:
-            count = system.files.preadv(run.fd, rest[done : run.length], run.offset + done)
+            count = file_calls.files.preadv(run.fd, rest[done : run.length], run.offset + done)
             if count == 0:
                 raise EOFError(run.offset)
             done += count
@@ -98,7 +98,7 @@ def _read(runs: Sequence[Run], memory: memoryview) -> memoryview:
 
 def can_map(runs: Sequence[Run]) -> bool:
     """True if these runs, joined, can be mapped into one range."""
-    if not system.can_map_over() or len(runs) > MAX_RUNS or mmap.PAGESIZE > PAGE_BYTES:
+    if not file_calls.can_map_over() or len(runs) > MAX_RUNS or mmap.PAGESIZE > PAGE_BYTES:
         return False
     whole_pages = all(run.length % PAGE_BYTES == 0 for run in runs[:-1])
     return whole_pages and all(run.offset % PAGE_BYTES == 0 for run in runs if run.fd != ZEROS_FD)
@@ -112,7 +112,7 @@ def _mapped(runs: Sequence[Run], size: int) -> memoryview | None:
     memory = _anonymous(size)
     address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     for fd, offset, length in runs:
-        if fd != ZEROS_FD and not system.files.map_over(address, length, fd, offset):
+        if fd != ZEROS_FD and not file_calls.files.map_over(address, length, fd, offset):
             return None
         if fd != ZEROS_FD:
             trust_file(fd, address)  # packs are appended to, and what is in them stays

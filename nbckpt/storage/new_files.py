@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 from nbckpt.storage.disk import OWN, create, sync_folder, write_at
 
 if TYPE_CHECKING:
@@ -61,12 +61,12 @@ def create_beside(path: Path, *, mode: int = OWN) -> Iterator[NewFile]:
     fd = create(beside, mode=mode)
     try:
         yield NewFile(fd)
-        system.files.fsync(fd)
-        system.files.rename(beside, path)
+        file_calls.files.fsync(fd)
+        file_calls.files.rename(beside, path)
     except BaseException:
         with suppress(OSError):
-            system.files.unlink(beside)
+            file_calls.files.unlink(beside)
         raise
     finally:
-        system.files.close(fd)
+        file_calls.files.close(fd)
     sync_folder(path.parent)

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 from nbckpt.storage.ciphers import OVERHEAD_BYTES, Cipher
 from nbckpt.storage.disk import (
     create,
@@ -26,7 +26,7 @@ from nbckpt.storage.disk import (
     sync_folder,
     write_at,
 )
-from nbckpt.storage.frames import (
+from nbckpt.storage.index_frames import (
     FRAME_MAGIC,
     NAMING_BYTES,
     NO_FRAME,
@@ -146,7 +146,7 @@ class PackWriter:
         try:
             write_at(fd, HEADER.pack(MAGIC, VERSION), 0)
         except BaseException:
-            system.files.close(fd)
+            file_calls.files.close(fd)
             with suppress(OSError):
                 delete(path)
             raise
@@ -175,7 +175,7 @@ class PackWriter:
         if not self._is_locked:
             self._is_locked = True
             with suppress(OSError):  # some network file systems know no locks
-                system.files.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                file_calls.files.flock(self.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         is_to_be_sealed = self.cipher is not None and length > 0 and not codec & SEALED
         if is_to_be_sealed:
             codec, length, unit = codec | SEALED, length + OVERHEAD_BYTES, 1
@@ -231,7 +231,7 @@ class PackWriter:
         self.end = end
         # A disk that refuses this, too, keeps bytes that the next ones overwrite.
         with suppress(OSError):
-            system.files.ftruncate(self.fd, end)
+            file_calls.files.ftruncate(self.fd, end)
         return lost
 
     def seal(self) -> Frame:
@@ -266,9 +266,9 @@ class PackWriter:
         if self._is_locked:
             self._is_locked = False
             with suppress(OSError):
-                system.files.flock(self.fd, fcntl.LOCK_UN)
+                file_calls.files.flock(self.fd, fcntl.LOCK_UN)
 
     def close(self) -> None:
         """Let go of the file."""
         fd, self.fd = self.fd, -1  # what still wants to write shall not hit another file
-        system.files.close(fd)
+        file_calls.files.close(fd)

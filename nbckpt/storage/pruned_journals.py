@@ -9,11 +9,11 @@ from pathlib import Path
 
 from nbckpt.errors import StoreError
 from nbckpt.model import Record, is_trusted
-from nbckpt.storage.counting import CHECKPOINT, TABLE
+from nbckpt.storage.chunk_index import Index
+from nbckpt.storage.counted_records import CHECKPOINT, TABLE
 from nbckpt.storage.disk import exists
 from nbckpt.storage.following import Journals
-from nbckpt.storage.frames import Name, Place
-from nbckpt.storage.index import Index
+from nbckpt.storage.index_frames import Name, Place
 from nbckpt.storage.journal import BATCH, SUFFIX, Entry, is_live
 from nbckpt.storage.packs import SUFFIX as PACK_SUFFIX
 from nbckpt.storage.signers import Signers

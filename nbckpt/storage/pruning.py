@@ -17,10 +17,9 @@ from nbckpt.errors import StoreError
 from nbckpt.model import Record
 from nbckpt.runtime import clock
 from nbckpt.runtime.interrupts import allowed, whole
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 from nbckpt.storage.chunks_to_move import Mover, Pack, is_open
-from nbckpt.storage.claims import RECORDS
-from nbckpt.storage.counting import values_of
+from nbckpt.storage.counted_records import values_of
 from nbckpt.storage.disk import (
     FULL,
     create,
@@ -35,8 +34,9 @@ from nbckpt.storage.folder import ROOMS, require_cipher
 from nbckpt.storage.journal import SUFFIX, whole_journal
 from nbckpt.storage.locks import one_at_a_time
 from nbckpt.storage.packs import SUFFIX as PACK_SUFFIX
-from nbckpt.storage.planning import Plan
-from nbckpt.storage.private import keep_private, require_no_links
+from nbckpt.storage.private_folder import keep_private, require_no_links
+from nbckpt.storage.prune_plan import Plan
+from nbckpt.storage.record_counts import RECORDS
 from nbckpt.storage.rewriting import folded
 from nbckpt.storage.sizes import size_of, size_of_file
 from nbckpt.storage.store import Store
@@ -269,9 +269,9 @@ class _Work:
         fd = create(self._unnamed)
         try:
             write_at(fd, data, 0)
-            system.files.fsync(fd)
+            file_calls.files.fsync(fd)
         finally:
-            system.files.close(fd)
+            file_calls.files.close(fd)
 
     # -- alone
 
@@ -285,16 +285,16 @@ class _Work:
         needed = plan.needed_by(more)
         values = {*plan.values, *(v for e in more for v in _values(e.record))}
         self._store.holds.stamp()
-        system.files.rename(self._unnamed, self._journal)
+        file_calls.files.rename(self._unnamed, self._journal)
         sync_folder(self._journal.parent)  # before anything goes that it does without
         for pack in packs:
             path = self._path / "packs" / f"{pack.name}{PACK_SUFFIX}"
             is_as_it_was = size_of_file(path) == pack.size and not is_open(path)
             if is_as_it_was and needed.get(pack.name, {}).keys() <= self._mover.moved:
-                system.files.rename(path, hidden(path))
+                file_calls.files.rename(path, hidden(path))
         for table in {*plan.tables} & {*plan.tables_without(values)}:
             with suppress(FileNotFoundError):
-                system.files.rename(table, hidden(table))
+                file_calls.files.rename(table, hidden(table))
         return True
 
     # -- afterwards
@@ -337,6 +337,6 @@ def _values(record: Record) -> Iterator[str]:
 
 def _changed_at(path: Path) -> float:
     try:
-        return system.files.lstat(path).st_mtime
+        return file_calls.files.lstat(path).st_mtime
     except FileNotFoundError:  # it has its name now
         return clock.now()

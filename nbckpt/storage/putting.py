@@ -16,11 +16,11 @@ from nbckpt.digests import Digest
 from nbckpt.runtime.interrupts import breathe
 from nbckpt.storage.batches import Batches
 from nbckpt.storage.blobs import Part, flat, is_stream, tree_of
+from nbckpt.storage.chunk_forms import Press
 from nbckpt.storage.cutting import by_content, evenly
-from nbckpt.storage.forms import Press
-from nbckpt.storage.frames import RAW, Name
-from nbckpt.storage.growing import LEAST_BYTES, Growing
-from nbckpt.storage.large import LargePart
+from nbckpt.storage.growing_streams import LEAST_BYTES, Growing
+from nbckpt.storage.index_frames import RAW, Name
+from nbckpt.storage.large_parts import LargePart
 from nbckpt.storage.packs import MAPPED_BYTES
 
 if TYPE_CHECKING:

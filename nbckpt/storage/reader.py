@@ -13,10 +13,10 @@ from nbckpt.errors import BlobNotFoundError, FormatError
 from nbckpt.runtime.dirty_pages.memory import look
 from nbckpt.runtime.interrupts import breathe
 from nbckpt.storage.blobs import NAME_BYTES, Part, decode_root, names_in
+from nbckpt.storage.chunk_forms import Expander
 from nbckpt.storage.ciphers import Cipher, cipher_of
 from nbckpt.storage.cutting import GROUP_MAX_NAMES
-from nbckpt.storage.forms import Expander
-from nbckpt.storage.frames import RAW, SEALED, ZEROS, Name, Place, Verified
+from nbckpt.storage.index_frames import RAW, SEALED, ZEROS, Name, Place, Verified
 from nbckpt.storage.mapping import ZEROS_FD, Run, can_map, gather, join_runs, new_memory
 from nbckpt.storage.packs import CHUNK_BYTES, MAPPED_BYTES
 from nbckpt.storage.parallel import Pieces, each, threads_for

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from nbckpt.config.sources import encryption_from
 from nbckpt.errors import StoreError, UsageError
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 from nbckpt.storage.check import check
 from nbckpt.storage.chunks_to_move import is_open
 from nbckpt.storage.ciphers import Cipher, id_of, new_key, remember
@@ -242,7 +242,7 @@ def _beside(path: Path) -> Iterator[Path]:
 
 def _swap(path: Path, draft: Path) -> None:
     try:
-        system.files.exchange(draft, path)
+        file_calls.files.exchange(draft, path)
     except OSError as error:
         message = (
             f"the file system of {path} cannot swap two folders ({error.strerror}), and nothing was"

@@ -13,17 +13,17 @@ from pathlib import Path
 
 from nbckpt.model import Record
 from nbckpt.runtime import clock
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 from nbckpt.storage.bridging import UNKNOWN
 from nbckpt.storage.chunks_to_move import Mover, is_open
-from nbckpt.storage.claims import RECORDS
-from nbckpt.storage.counting import CHECKPOINT
+from nbckpt.storage.counted_records import CHECKPOINT
 from nbckpt.storage.disk import create, delete, exists, make_folder, refused, sync_folder, write_at
 from nbckpt.storage.folder import ASIDE, require_cipher
 from nbckpt.storage.journal import BATCH, PRUNE, SUFFIX, whole_journal
 from nbckpt.storage.locks import one_at_a_time
 from nbckpt.storage.packs import SUFFIX as PACK_SUFFIX
 from nbckpt.storage.pruning import TRIES, WAIT_S, hidden
+from nbckpt.storage.record_counts import RECORDS
 from nbckpt.storage.rewriting import NAMING
 from nbckpt.storage.sizes import size_of_file
 from nbckpt.storage.store import Store
@@ -130,9 +130,9 @@ class _Work:
         fd = create(self._unnamed)
         try:
             write_at(fd, data, 0)
-            system.files.fsync(fd)
+            file_calls.files.fsync(fd)
         finally:
-            system.files.close(fd)
+            file_calls.files.close(fd)
 
     def _records(self) -> Iterator[Record]:
         survey, journals = self._survey, self._survey.journals
@@ -213,7 +213,7 @@ class _Work:
             return False
         make_folder(self._aside)
         self._store.holds.stamp()
-        system.files.rename(self._unnamed, self._journal)
+        file_calls.files.rename(self._unnamed, self._journal)
         sync_folder(self._journal.parent)  # before anything moves that it does without
         for shape in survey.packs:
             path = self._path / "packs" / f"{shape.name}{PACK_SUFFIX}"
@@ -228,7 +228,7 @@ class _Work:
     def _set_aside(self, path: Path) -> None:
         if exists(path):
             make_folder(self._aside / path.parent.name)
-            system.files.rename(path, self._aside / path.parent.name / path.name)
+            file_calls.files.rename(path, self._aside / path.parent.name / path.name)
 
 
 def _journal_of(damage: str) -> str:

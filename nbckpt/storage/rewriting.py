@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from nbckpt.errors import StoreError
 from nbckpt.model import Manifest, Record
-from nbckpt.storage.counting import CHECKPOINT, counting
+from nbckpt.storage.counted_records import CHECKPOINT, counting
 from nbckpt.storage.journal import BATCH, PRUNE, Entry
 from nbckpt.timeline.checkpoint_records import checkpoint_record
 from nbckpt.timeline.fold import MICROSECOND

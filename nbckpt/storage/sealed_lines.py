@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from blake3 import blake3
 
 from nbckpt.storage.ciphers import Cipher
-from nbckpt.storage.signing import SUM_BYTES, Opened, Signer, digest_of_line, has_signature
+from nbckpt.storage.line_signatures import SUM_BYTES, Opened, Signer, digest_of_line, has_signature
 
 _BEGIN = b'{"sealed":"'
 _REST = re.compile(rb'","n":([0-9]{1,18}),"sum":"[0-9a-f]{16}"\}\Z')

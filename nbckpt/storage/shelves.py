@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from nbckpt.errors import FormatError
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 from nbckpt.storage.disk import read_at, reading, reread
-from nbckpt.storage.lines import members_of
-from nbckpt.storage.signing import Signer
+from nbckpt.storage.journal_lines import members_of
+from nbckpt.storage.line_signatures import Signer
 
 FIRST_BYTES = 4096
 """Most lines are shorter."""
@@ -35,9 +35,9 @@ class Shelf:
     def __init__(self, path: Path, fd: int, signer: Signer) -> None:
         self._path = path
         self._signer = signer
-        self._fd = system.files.dup(fd)
+        self._fd = file_calls.files.dup(fd)
         self._latest: tuple[int, dict[str, Any]] = (-1, {})
-        weakref.finalize(self, system.files.close, self._fd)
+        weakref.finalize(self, file_calls.files.close, self._fd)
 
     def members_at(self, offset: int) -> dict[str, Any]:
         """All members of a record; not to be changed.
@@ -82,5 +82,5 @@ class Shelf:
         except OSError as error:
             if error.errno == errno.ESTALE:
                 with reading(self._path) as fd:
-                    system.files.dup2(fd, self._fd)
+                    file_calls.files.dup2(fd, self._fd)
             raise

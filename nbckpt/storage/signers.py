@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from blake3 import blake3
 
-from nbckpt.storage.signing import Signer
+from nbckpt.storage.line_signatures import Signer
 from nbckpt.storage.user import User
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 from nbckpt.storage.disk import list_folder
 
 
@@ -17,6 +17,6 @@ def size_of(path: Path) -> int:
 def size_of_file(path: Path) -> int:
     """Bytes of a file; none of one that has gone."""
     try:
-        return system.files.lstat(path).st_size
+        return file_calls.files.lstat(path).st_size
     except FileNotFoundError:
         return 0

@@ -8,9 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 from nbckpt.storage.disk import reread
-from nbckpt.storage.frames import Name, Place
+from nbckpt.storage.index_frames import Name, Place
 from nbckpt.storage.packs import open_pack
 
 SPAN_BYTES = 1 << 20
@@ -102,13 +102,13 @@ class Packs:
 
     def _read(self, pack: str, memory: memoryview, offset: int) -> int:
         try:
-            return system.files.preadv(self.open(pack), memory, offset)
+            return file_calls.files.preadv(self.open(pack), memory, offset)
         except OSError as error:
             if error.errno == errno.ESTALE and pack in self._fds:
-                system.files.close(self._fds.pop(pack))  # opened anew when it is asked again
+                file_calls.files.close(self._fds.pop(pack))  # opened anew when it is asked again
             raise
 
     def close(self) -> None:
         """Let go of all files."""
         for fd in self._fds.values():
-            system.files.close(fd)
+            file_calls.files.close(fd)

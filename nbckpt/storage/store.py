@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING
 from nbckpt.digests import Digest
 from nbckpt.model import Record
 from nbckpt.runtime.interrupts import Turn, whole
-from nbckpt.storage import lines
+from nbckpt.storage import journal_lines
+from nbckpt.storage.chunk_index import Index
 from nbckpt.storage.ciphers import Cipher, remember
 from nbckpt.storage.configuration import StoredConfig
 from nbckpt.storage.folder import id_of, open_folder
-from nbckpt.storage.frames import Verified
-from nbckpt.storage.index import Index
-from nbckpt.storage.known import Known
+from nbckpt.storage.index_frames import Verified
+from nbckpt.storage.known_records import KnownRecords
 from nbckpt.storage.locks import Holds
 from nbckpt.storage.signers import Signers
 from nbckpt.storage.stored_blobs import StoredBlobs
 from nbckpt.storage.stored_tables import StoredTables
 from nbckpt.storage.stored_trust import StoredTrust
 from nbckpt.storage.unlocking import new_members, unlocked
-from nbckpt.storage.waiting import MOST_BYTES
+from nbckpt.storage.waiting_writes import MOST_BYTES
 from nbckpt.storage.write_queue import WriteQueue
 from nbckpt.storage.write_threads import Writing
 from nbckpt.storage.writer import Writer
@@ -71,7 +71,7 @@ class Store:
         self._index = Index(path / "packs")
         self.signers = Signers(cipher=self.cipher, store_id=store_id)
         user = self.signers.user
-        self._known = Known(path, self._index, self._verified, self.signers)
+        self._known = KnownRecords(path, self._index, self._verified, self.signers)
         self.blobs = StoredBlobs(path, self._index, self._known, self._verified)
         self.tables = StoredTables(path, self._known, self.cipher, self._prepare)
         self.config = StoredConfig(path, user, self._prepare)
@@ -219,7 +219,7 @@ class Store:
         ValueError
             If a number in a record is not finite.
         """
-        bodies = [lines.encode(record) for record in records]
+        bodies = [journal_lines.encode(record) for record in records]
         return self.queue.append(bodies, durable=durable)
 
     def wait(self, timeout_s: float | None = None) -> None:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from nbckpt.digests import Digest
 from nbckpt.model import Record
 from nbckpt.runtime.interrupts import whole
-from nbckpt.storage import lines
-from nbckpt.storage.frames import Batch, Name, Place, Verified
-from nbckpt.storage.index import Index
-from nbckpt.storage.known import Known
+from nbckpt.storage import journal_lines
+from nbckpt.storage.chunk_index import Index
+from nbckpt.storage.index_frames import Batch, Name, Place, Verified
+from nbckpt.storage.known_records import KnownRecords
 from nbckpt.storage.reader import Reader
-from nbckpt.storage.room import Room
+from nbckpt.storage.size_limit import Room
 from nbckpt.storage.writer import Writer
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class StoredBlobs:
         Chunks whose bytes are known to be right.
     """
 
-    def __init__(self, path: Path, index: Index, known: Known, verified: Verified) -> None:
+    def __init__(self, path: Path, index: Index, known: KnownRecords, verified: Verified) -> None:
         self._path = path
         self._index = index
         self._known = known
@@ -53,7 +53,7 @@ class StoredBlobs:
 
     def get(self, digest: Digest, *, of: Record | None = None) -> list[memoryview]:
         """The parts of a blob: see `Store.get_blob`."""
-        if isinstance(of, lines.Unread) and of.near is not None:
+        if isinstance(of, journal_lines.Unread) and of.near is not None:
             self._index.look_at(Batch(*of.near))
         return self._reader.read(digest)
 

@@ -10,7 +10,7 @@ from nbckpt.digests import Digest
 from nbckpt.errors import CaptureError
 from nbckpt.model import Record, Variable, is_trusted
 from nbckpt.storage.ciphers import Cipher
-from nbckpt.storage.known import Known
+from nbckpt.storage.known_records import KnownRecords
 
 
 class StoredTables:
@@ -28,7 +28,7 @@ class StoredTables:
     """
 
     def __init__(
-        self, path: Path, known: Known, cipher: Cipher | None, prepare: Callable[[], None]
+        self, path: Path, known: KnownRecords, cipher: Cipher | None, prepare: Callable[[], None]
     ) -> None:
         self.folder = path / "tables"
         self._known = known

@@ -8,8 +8,8 @@ from pathlib import Path
 from nbckpt.errors import StoreError, UntrustedError
 from nbckpt.model import is_trusted
 from nbckpt.storage.configuration import StoredConfig
-from nbckpt.storage.counting import CHECKPOINT
-from nbckpt.storage.known import Known
+from nbckpt.storage.counted_records import CHECKPOINT
+from nbckpt.storage.known_records import KnownRecords
 from nbckpt.storage.user import User
 from nbckpt.storage.vouching import SETTINGS, Untrusted, digest_of_settings, told_apart
 from nbckpt.text.escape import legible
@@ -24,7 +24,7 @@ class StoredTrust:
         Folder of the store.
     """
 
-    def __init__(self, path: Path, known: Known, config: StoredConfig, user: User) -> None:
+    def __init__(self, path: Path, known: KnownRecords, config: StoredConfig, user: User) -> None:
         self._path = path
         self._known = known
         self._config = config

@@ -10,19 +10,19 @@ from typing import NamedTuple
 from blake3 import blake3
 
 from nbckpt.model import Record
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 from nbckpt.storage.bridging import Bridged, bridged
+from nbckpt.storage.chunk_forms import Expander
+from nbckpt.storage.chunk_search import salvaged
 from nbckpt.storage.chunks_to_move import Pack, is_open
 from nbckpt.storage.ciphers import cipher_of
-from nbckpt.storage.counting import TABLE, counting
+from nbckpt.storage.counted_records import TABLE, counting
 from nbckpt.storage.disk import exists, files_in, read_at
 from nbckpt.storage.following import Journals
-from nbckpt.storage.forms import Expander
-from nbckpt.storage.frames import Batch, Name, Place
+from nbckpt.storage.index_frames import Batch, Name, Place
 from nbckpt.storage.journal import BATCH, Entry, is_live
 from nbckpt.storage.journal import SUFFIX as JOURNAL
 from nbckpt.storage.packs import SUFFIX, find_frames, header_problem, open_pack
-from nbckpt.storage.searching import salvaged
 from nbckpt.storage.sizes import size_of_file
 from nbckpt.storage.whole_tables import is_whole
 
@@ -198,4 +198,4 @@ class Survey:
             size = size_of_file(self.path / "packs" / f"{pack}{SUFFIX}")
             return Shape(pack, size, sound, tuple(wrongs), there)
         finally:
-            system.files.close(fd)
+            file_calls.files.close(fd)

@@ -14,9 +14,9 @@ from typing import Any
 from blake3 import blake3
 
 from nbckpt.errors import FormatError
-from nbckpt.storage import lines, system
+from nbckpt.storage import file_calls, journal_lines
 from nbckpt.storage.ciphers import Cipher
-from nbckpt.storage.counting import TABLE
+from nbckpt.storage.counted_records import TABLE
 from nbckpt.storage.disk import (
     create,
     exists,
@@ -29,7 +29,7 @@ from nbckpt.storage.disk import (
 )
 from nbckpt.storage.folder import id_of_store
 from nbckpt.storage.following import Journals
-from nbckpt.storage.frames import RAW, SEALED, Batch, Frame, Name, Place, chained
+from nbckpt.storage.index_frames import RAW, SEALED, Batch, Frame, Name, Place, chained
 from nbckpt.storage.journal import BATCH, PRUNE, SUFFIX, whole_lines
 from nbckpt.storage.new_files import create_beside
 from nbckpt.storage.packs import MAPPED_BYTES, PAGE_BYTES, PackWriter, find_frames, open_pack
@@ -104,7 +104,7 @@ class Transcript:
             pack.sync()
         finally:
             pack.close()
-            system.files.close(fd)
+            file_calls.files.close(fd)
 
     def _frame(self, fd: int, pack: PackWriter, frame: Frame) -> Frame:
         for name, place in frame.chunks:
@@ -148,14 +148,14 @@ class Transcript:
         fd, end = create(self._target / "journal" / path.name), 0
         try:
             with reading(path) as source:
-                size = system.files.fstat(source).st_size
+                size = file_calls.files.fstat(source).st_size
                 for _, line in whole_lines(source, 0, size):
                     new = self._line(path.stem, line)
                     write_at(fd, new, end)
                     end += len(new)
-            system.files.fsync(fd)
+            file_calls.files.fsync(fd)
         finally:
-            system.files.close(fd)
+            file_calls.files.close(fd)
 
     def _line(self, journal: str, line: bytes) -> bytes:
         signer, opened = self._new_signers.of(journal), None
@@ -166,11 +166,11 @@ class Transcript:
             message = f"journal {journal} is damaged"
             raise FormatError(message)
         text, trusted, _ = opened
-        serial = lines.serial_of(text) or 0
+        serial = journal_lines.serial_of(text) or 0
         if not _NAMING.match(text):
             return signer.sealed(plain, serial)
-        record = self._renamed(lines.members_of(text, trusted=trusted))
-        return signer.line(lines.encode(record), serial, is_own=trusted)
+        record = self._renamed(journal_lines.members_of(text, trusted=trusted))
+        return signer.line(journal_lines.encode(record), serial, is_own=trusted)
 
     def _renamed(self, record: dict[str, Any]) -> dict[str, Any]:
         """A record that says where things are now."""

@@ -15,9 +15,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from nbckpt.errors import StoreError
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 from nbckpt.storage.disk import make_folder, open_lock, read_whole
-from nbckpt.storage.naming import is_name
+from nbckpt.storage.file_names import is_name
 from nbckpt.storage.new_files import create_beside
 
 KEY = "key"
@@ -138,7 +138,7 @@ class User:
         if self._folder is None:
             return ()
         try:
-            found = system.files.stat(self._folder / TRUSTED)
+            found = file_calls.files.stat(self._folder / TRUSTED)
         except OSError:
             return ()
         return found.st_mtime_ns, found.st_ino
@@ -161,13 +161,13 @@ class User:
 
     def _refuses(self, path: Path) -> str:
         """Why a file or folder cannot be used; empty if it is the user's alone, now at least."""
-        found = system.files.stat(path)
+        found = file_calls.files.stat(path)
         if found.st_uid != os.geteuid():
             return f"{path} belongs to another user"
         if found.st_mode & OTHERS:
             with suppress(OSError):
-                system.files.chmod(path, stat.S_IMODE(found.st_mode) & ~OTHERS)
-            if system.files.stat(path).st_mode & OTHERS:
+                file_calls.files.chmod(path, stat.S_IMODE(found.st_mode) & ~OTHERS)
+            if file_calls.files.stat(path).st_mode & OTHERS:
                 return f"{path} is open to other users"
         return ""
 
@@ -178,7 +178,7 @@ def _reason(error: OSError) -> str:
 
 def _exists(path: Path) -> bool:
     try:
-        system.files.lstat(path)
+        file_calls.files.lstat(path)
     except FileNotFoundError:
         return False
     return True
@@ -190,7 +190,7 @@ def _alone(folder: Path) -> Iterator[None]:
     fd = open_lock(folder / LOCK)
     try:
         with suppress(OSError):
-            system.files.flock(fd, fcntl.LOCK_EX)
+            file_calls.files.flock(fd, fcntl.LOCK_EX)
         yield
     finally:
-        system.files.close(fd)
+        file_calls.files.close(fd)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from nbckpt.digests import Digest
 from nbckpt.model import Record
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 from nbckpt.storage.disk import digest_of_file, reread, unreadable
 
 
@@ -45,7 +45,7 @@ def is_whole(folder: Path, record: Record) -> bool:
 
 
 def _digest_at(path: Path) -> Digest:
-    status = system.files.lstat(path)
+    status = file_calls.files.lstat(path)
     return _digest_of(_Seen(path, status.st_ino, status.st_size, status.st_mtime_ns))
 
 

@@ -14,7 +14,7 @@ from nbckpt.runtime.interrupts import error_of, result_of, whole
 from nbckpt.storage.folder import ROOMS
 from nbckpt.storage.journal import Entry
 from nbckpt.storage.locks import Holds
-from nbckpt.storage.private import keep_private
+from nbckpt.storage.private_folder import keep_private
 from nbckpt.storage.signers import Signers
 from nbckpt.storage.workers import Worker
 from nbckpt.storage.write_threads import Commit, Job, Queued, committing, end, insist, run_jobs

@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING
 from nbckpt.digests import Digest
 from nbckpt.model import Record, is_trusted
 from nbckpt.runtime import clock
-from nbckpt.storage import journal, lines
+from nbckpt.storage import journal, journal_lines
 from nbckpt.storage.batches import Batches
-from nbckpt.storage.claims import SEEN
+from nbckpt.storage.chunk_index import Index
 from nbckpt.storage.disk import refused
 from nbckpt.storage.folder import FORMAT, require_cipher
-from nbckpt.storage.frames import Batch, Name, Place, Verified
-from nbckpt.storage.index import Index
+from nbckpt.storage.index_frames import Batch, Name, Place, Verified
 from nbckpt.storage.journal import WRITER, Journal
 from nbckpt.storage.putting import Putter
+from nbckpt.storage.record_counts import SEEN
 from nbckpt.storage.signers import Signers
-from nbckpt.storage.waiting import Waiting
+from nbckpt.storage.waiting_writes import Waiting
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -134,7 +134,7 @@ class Writer:
         Parameters
         ----------
         bodies
-            From `lines.encode`.
+            From `journal_lines.encode`.
         durable
             If false, the records are written and not synced, and chunks are left as they are.
 
@@ -152,14 +152,14 @@ class Writer:
             first: dict[str, object] = {"kind": WRITER, "format": FORMAT}
             if found := self.speaks_for():
                 first[SEEN] = found
-            self.journal.add([lines.encode(first)])
+            self.journal.add([journal_lines.encode(first)])
         with refused(self.journal.path, size):
             self.journal.require_name()
             if not self._is_marked:
                 require_cipher(self._folder.parent, self._batches.cipher)
                 self._is_marked = True
             batches = self._batches.seal() if durable else []
-            self.journal.add([lines.encode(batch_record(batch)) for batch in batches])
+            self.journal.add([journal_lines.encode(batch_record(batch)) for batch in batches])
             self.journal.add(self._bodies)
             self._bodies, self._lacks_bytes = [], False
             self.journal.write(durable=durable)
@@ -167,7 +167,7 @@ class Writer:
     @property
     def unwritten(self) -> list[Record]:
         """Records that the disk has refused so far, or may have."""
-        bodies = [lines.read_text(body.encode()) for body in list(self._bodies)]
+        bodies = [journal_lines.read_text(body.encode()) for body in list(self._bodies)]
         return [*self.journal.waiting, *filter(None, bodies)]
 
     def begin_new_packs(self) -> None:

@@ -57,7 +57,7 @@ def _found(report: Report, repaired: Repaired | None) -> Answer:
 
 def _repaired(call: Call) -> Repaired:
     """Repair a store, first its mark, without which no store is opened; return the result."""
-    from nbckpt.storage.marking import mend_mark
+    from nbckpt.storage.mark_repair import mend_mark
     from nbckpt.storage.repairing import repair
 
     mended = mend_mark(call.path)
@@ -75,7 +75,7 @@ def _report(call: Call) -> Report:
         store = call.store  # held: its cipher is known as long as it is
         return check(store.path)
     except SealedError as error:
-        from nbckpt.storage.outside import check_from_outside
+        from nbckpt.storage.check_without_key import check_from_outside
 
         call.warn(f"{error}; until then only checksums are looked at")
         return check_from_outside(call.path)

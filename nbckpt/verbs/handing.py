@@ -44,7 +44,7 @@ def trust(path: str | Path | None = None) -> UntrustedReport:
     StoreError
         If there is no store, or your own folder cannot be written.
     """
-    from nbckpt.session.maintenance import trust as trusting
+    from nbckpt.session.maintenance import trust_verb as trusting
     from nbckpt.session.session import Session
     from nbckpt.storage.store import Store
 
@@ -87,7 +87,7 @@ its Parquet files. So look first.
 )
 def _trust(call: Call) -> Answer:
     """Trust what stands in the store of the notebook; a terminal and a page ask before."""
-    from nbckpt.session.maintenance import trust as trusting
+    from nbckpt.session.maintenance import trust_verb as trusting
 
     session = call.session
     session.refresh()
@@ -101,7 +101,7 @@ def _trust(call: Call) -> Answer:
 @at(Door.PANEL, "trust")
 def _trust_in_panel(call: Call) -> Answer:
     """Take over what `strangers` told of: `seen` is the mark of that."""
-    from nbckpt.session.maintenance import trust as trusting
+    from nbckpt.session.maintenance import trust_verb as trusting
 
     session = call.session
     told = trusting.amount(session.store, session.timeline)
@@ -114,7 +114,7 @@ def _trust_in_panel(call: Call) -> Answer:
 @declare("strangers", "what would be trusted", doors=PANEL_ONLY, panel=READS)
 def _strangers(call: Call) -> Answer:
     """Checkpoints that would be trusted, described for the user who is asked."""
-    from nbckpt.session.maintenance import trust as trusting
+    from nbckpt.session.maintenance import trust_verb as trusting
 
     session = call.session
     session.refresh()  # what is trusted then is what is told now
@@ -169,7 +169,7 @@ def export(
         If `out` is taken, or the disk refuses: nothing is there then.
     """
     from nbckpt.session.checkpoint_view import ref_of
-    from nbckpt.session.maintenance.exports import export as exported
+    from nbckpt.session.maintenance.export_verb import export as exported
 
     session = current_session.session()
     session.wait()
@@ -201,7 +201,7 @@ files that other programs read without nbckpt, and that need no trust: tables as
   nbckpt export --portable train files""",
 )
 def _export(call: Call) -> Answer:
-    from nbckpt.session.maintenance.exports import export as exported
+    from nbckpt.session.maintenance.export_verb import export as exported
 
     asked = call.arguments
     call.session.wait()

@@ -109,7 +109,7 @@ def _log_in_terminal(call: Call) -> Answer:
 def _listed(call: Call, here: str | None) -> Answer:
     """The answer of a log; `here` is the checkpoint where the session is."""
     from nbckpt.reports import json_output
-    from nbckpt.reports.logs import listed, log_text
+    from nbckpt.reports.log import listed, log_text
     from nbckpt.session.history.costs import ledger_of
     from nbckpt.timeline.references import unknown_branch
 

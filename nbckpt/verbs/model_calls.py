@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     more="`on` alone forgets an age, tags and --coalesce that were given before.",
 )
 def _record(call: Call) -> Answer:
-    from nbckpt.llm import aging, seams
+    from nbckpt.llm import seams, time_to_live
 
     asked, recorder = call.arguments, current.recorder()
     if recorder is None:
         message = "record: no session is open; `%load_ext nbckpt` opens one"
         raise UsageError(message)
-    ttl_s = None if asked.ttl is None else aging.ttl_of(asked.ttl)
-    tags = aging.tags_of(asked.tags)
+    ttl_s = None if asked.ttl is None else time_to_live.ttl_of(asked.ttl)
+    tags = time_to_live.tags_of(asked.tags)
     if asked.mode is not None:
         recorder.mode = "replay" if asked.mode == "on" else "off"
     if asked.mode == "on" or asked.ttl is not None:
@@ -52,7 +52,7 @@ def _record(call: Call) -> Answer:
 
 def calls_text() -> str:
     """Counts of this session's model calls and their outcomes, by provider."""
-    from nbckpt.llm.telling import calls_text
+    from nbckpt.llm.calls_text import calls_text
 
     recorder = current.recorder()
     return "none" if recorder is None else calls_text(recorder.outcomes)

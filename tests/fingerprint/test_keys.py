@@ -598,7 +598,7 @@ def test_a_dead_proxy_among_the_variables_is_no_obstacle() -> None:
 
 def test_what_is_nbckpt_s_own_reaches_nothing_of_the_user_s() -> None:
     space = ran(
-        "from nbckpt.fingerprint.names import Own as Base\nclass Own(Base): pass\ndef f(): log.append(1)\nlog = []"
+        "from nbckpt.fingerprint.user_names import Own as Base\nclass Own(Base): pass\ndef f(): log.append(1)\nlog = []"
     )
     space["step"] = space["Own"]()
     space["step"].namespace = space

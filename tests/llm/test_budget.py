@@ -12,7 +12,7 @@ import pytest
 import nbckpt
 from nbckpt.errors import BudgetError, UsageError
 from nbckpt.llm import current, prices, scope
-from nbckpt.llm.telling import calls_text
+from nbckpt.llm.calls_text import calls_text
 from nbckpt.session.session import Session
 from nbckpt.testing import Provider
 from tests.llm.asking import ask, records_of

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from nbckpt.llm import current, noticing, scope, seams
-from nbckpt.llm.telling import calls_text
+from nbckpt.llm import current, scope, seams, unseen_traffic
+from nbckpt.llm.calls_text import calls_text
 from nbckpt.session.session import Session
 from nbckpt.testing import Provider
 from tests.jupyter.test_cells import run
@@ -28,10 +28,10 @@ BYPASSED = "by a way that nbckpt does not see: if it asks a model there, that is
 @pytest.fixture(autouse=True)
 def _unseen() -> Iterator[None]:
     """What other tests have seen."""
-    noticing.passed.clear()
-    noticing._seen.clear()
+    unseen_traffic.passed.clear()
+    unseen_traffic._seen.clear()
     yield
-    noticing.passed.clear()
+    unseen_traffic.passed.clear()
 
 
 def bypass(url: str) -> int:
@@ -180,7 +180,7 @@ def test_a_defect_in_telling_breaks_no_connection(
     def fail(*_: Any) -> None:
         raise KeyError
 
-    monkeypatch.setattr(noticing, "connected", fail)
+    monkeypatch.setattr(unseen_traffic, "connected", fail)
     with scope.entered("step"):
         assert bypass(provider.url) == 200
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from nbckpt.llm import scope
-from nbckpt.llm.index import Index
+from nbckpt.llm.recordings_index import Index
 from nbckpt.session.session import Session
 from nbckpt.storage.check import check
-from nbckpt.storage.lines import Unread, encode, read_text
+from nbckpt.storage.journal_lines import Unread, encode, read_text
+from nbckpt.storage.line_signatures import Signer
 from nbckpt.storage.pruning import prune
-from nbckpt.storage.signing import Signer
 from nbckpt.testing import Provider
 from nbckpt.timeline.recordings import Recording, recording_from, recording_record
 from nbckpt.timeline.retention import Retention

@@ -18,10 +18,10 @@ import nbckpt
 from nbckpt.cli import main
 from nbckpt.errors import CheckpointNotFoundError, StoreError, UntrustedError, UsageError
 from nbckpt.session.maintenance.export import Exported, export_store
-from nbckpt.session.maintenance.exports import export
+from nbckpt.session.maintenance.export_verb import export
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 from nbckpt.storage.check import check
 from nbckpt.storage.store import Store
 from tests.running import environment
@@ -217,7 +217,7 @@ def test_what_did_not_end_well_is_not_exported(
 def test_a_disk_that_refuses_leaves_nothing(
     kept: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Full(system.Files):
+    class Full(file_calls.Files):
         left = 0
 
         def pwrite(self, fd: int, data: Any, offset: int) -> int:
@@ -230,7 +230,7 @@ def test_a_disk_that_refuses_leaves_nothing(
     for number in range(1, 40):
         disk = Full()
         disk.left = number
-        monkeypatch.setattr(system, "files", disk)
+        monkeypatch.setattr(file_calls, "files", disk)
         try:
             export_store(kept, "train", tmp_path / f"out{number}")
         except StoreError:
@@ -249,10 +249,10 @@ def test_an_export_that_is_killed_leaves_no_store_under_its_name(
     kept: Session, tmp_path: Path
 ) -> None:
     code = (
-        "import os, sys\nfrom nbckpt.storage import system\nreal = system.files.rename\n"
+        "import os, sys\nfrom nbckpt.storage import file_calls\nreal = file_calls.files.rename\n"
         "def die(path, target):\n"
         "    if target.name == 'out': os.kill(os.getpid(), 9)\n    real(path, target)\n"
-        "system.files.rename = die\nfrom nbckpt.cli import main\n"
+        "file_calls.files.rename = die\nfrom nbckpt.cli import main\n"
         "sys.exit(main(['export', 'train', 'out']))"
     )
     kept.store.wait()

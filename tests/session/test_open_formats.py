@@ -47,7 +47,7 @@ from nbckpt.session.maintenance.open_formats.json_values import encoded
 from nbckpt.session.maintenance.open_formats.open_export import export_files
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 from nbckpt.timeline.checkpoint_records import checkpoint_record
 from tests.running import environment
 
@@ -737,7 +737,7 @@ def test_a_disk_that_refuses_leaves_nothing(
     session.checkpoint("made")
     session.wait()
 
-    class Full(system.Files):
+    class Full(file_calls.Files):
         left = 0
 
         def pwrite(self, fd: int, data: Any, offset: int) -> int:
@@ -750,7 +750,7 @@ def test_a_disk_that_refuses_leaves_nothing(
     for number in range(1, 200):
         disk = Full()
         disk.left = number
-        monkeypatch.setattr(system, "files", disk)
+        monkeypatch.setattr(file_calls, "files", disk)
         try:
             export_files(session, "made", tmp_path / "out")
         except StoreError:

@@ -9,7 +9,7 @@ import pytest
 
 from nbckpt.reports import greeting, log_text
 from nbckpt.session.session import Session
-from nbckpt.storage.lines import Unread
+from nbckpt.storage.journal_lines import Unread
 from nbckpt.storage.store import Store
 from tests.session.scale_store import VARIABLES, fill
 

@@ -9,7 +9,7 @@ import pytest
 
 from nbckpt.errors import FormatError, StoreError
 from nbckpt.storage.check import check
-from nbckpt.storage.marking import mend_mark
+from nbckpt.storage.mark_repair import mend_mark
 from nbckpt.storage.store import Store
 
 

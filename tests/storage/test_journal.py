@@ -9,9 +9,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from nbckpt.storage.journal import Follower, Journal, is_live, when
-from nbckpt.storage.lines import encode, read_text, serial_of
-from nbckpt.storage.shapes import wrong_member
-from nbckpt.storage.signing import Signer
+from nbckpt.storage.journal_lines import encode, read_text, serial_of
+from nbckpt.storage.line_signatures import Signer
+from nbckpt.storage.record_shapes import wrong_member
 
 scalars = st.none() | st.booleans() | st.integers() | st.text() | st.floats(allow_nan=False)
 json_values = st.recursive(

@@ -9,9 +9,9 @@ import pytest
 
 from nbckpt.model import is_trusted
 from nbckpt.storage.check import check
-from nbckpt.storage.planning import MANY_JOURNALS
+from nbckpt.storage.line_signatures import Signer
+from nbckpt.storage.prune_plan import MANY_JOURNALS
 from nbckpt.storage.pruning import prune
-from nbckpt.storage.signing import Signer
 from nbckpt.storage.store import Store
 from nbckpt.timeline.checkpoint_records import checkpoint_from, checkpoint_record
 from nbckpt.timeline.retention import Retention

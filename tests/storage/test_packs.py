@@ -10,7 +10,7 @@ import pytest
 
 from nbckpt.errors import BlobNotFoundError, FormatError
 from nbckpt.storage.check import check
-from nbckpt.storage.frames import FRAME_MAGIC, read_frame
+from nbckpt.storage.index_frames import FRAME_MAGIC, read_frame
 from nbckpt.storage.packs import HEADER, align, find_frames
 from nbckpt.storage.store import Store
 

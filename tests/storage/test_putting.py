@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbckpt.errors import StoreError
-from nbckpt.storage import large
+from nbckpt.storage import large_parts
 from nbckpt.storage.blobs import digest_of_parts
 from nbckpt.storage.check import check
-from nbckpt.storage.frames import RAW, ZEROS, ZSTD, Place
+from nbckpt.storage.index_frames import RAW, ZEROS, ZSTD, Place
 from nbckpt.storage.packs import PackWriter, find_frames
 from nbckpt.storage.parallel import Pieces, each
 from nbckpt.storage.store import Store
@@ -114,7 +114,9 @@ def test_what_was_not_written_since_is_not_read_again(
     first = store.put_blob([b"", data])
     store.put_blob([b"", data])  # the first look at new memory may not have been kept
     hashed: list[int] = []
-    monkeypatch.setattr(large, "blake3", lambda chunk: hashed.append(len(chunk)) or blake3(chunk))
+    monkeypatch.setattr(
+        large_parts, "blake3", lambda chunk: hashed.append(len(chunk)) or blake3(chunk)
+    )
 
     again = store.put_blob([b"", data])
     seen = sum(hashed)
@@ -138,7 +140,9 @@ def test_a_restored_array_is_put_back_without_a_look_at_it(
     store = Store.open(tmp_path / "s")
     _, part = store.get_blob(digest)
     hashed: list[int] = []
-    monkeypatch.setattr(large, "blake3", lambda chunk: hashed.append(len(chunk)) or blake3(chunk))
+    monkeypatch.setattr(
+        large_parts, "blake3", lambda chunk: hashed.append(len(chunk)) or blake3(chunk)
+    )
 
     again = store.put_blob([b"", part])
 

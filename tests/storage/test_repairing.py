@@ -11,8 +11,8 @@ import pytest
 from nbckpt.errors import BlobNotFoundError, FormatError
 from nbckpt.session.session import Session
 from nbckpt.storage.check import check
-from nbckpt.storage.frames import FRAME_MAGIC
-from nbckpt.storage.marking import ASIDE, mend_mark
+from nbckpt.storage.index_frames import FRAME_MAGIC
+from nbckpt.storage.mark_repair import ASIDE, mend_mark
 from nbckpt.storage.repairing import repair
 from nbckpt.storage.rewriting import folded
 from nbckpt.storage.store import Store

@@ -10,9 +10,9 @@ from nbckpt.errors import FormatError
 from nbckpt.model import Record
 from nbckpt.storage import journal as journals
 from nbckpt.storage.check import check
-from nbckpt.storage.lines import Unread
+from nbckpt.storage.journal_lines import Unread
+from nbckpt.storage.line_signatures import Opened
 from nbckpt.storage.signers import Signers
-from nbckpt.storage.signing import Opened
 from nbckpt.storage.store import Store
 from nbckpt.timeline.recordings import RECORDING, recording_from, recording_record
 from tests.llm.test_records import ONE

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nbckpt.model import UNTRUSTED, Record
-from nbckpt.storage.counting import counting
+from nbckpt.storage.counted_records import counting
 from nbckpt.timeline.timeline import Timeline
 
 IDS = ("a", "b", "c")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from nbckpt.errors import UsageError
 from nbckpt.model import Cell, Checkpoint, Key, Variable
-from nbckpt.storage.counting import counting
+from nbckpt.storage.counted_records import counting
 from nbckpt.storage.journal import Entry
 from nbckpt.storage.rewriting import compacted, corrections, folded, require_same, rewritten
 from nbckpt.timeline.checkpoint_records import checkpoint_record

@@ -18,7 +18,7 @@ from collections.abc import Container, Mapping, Sequence, Sized
 from types import FunctionType
 from typing import NamedTuple
 
-from nbckpt.fingerprint.names import Own, is_odd_name, is_user_name
+from nbckpt.fingerprint.user_names import Own, is_odd_name, is_user_name
 
 _WORD = 8
 _PARTS = 64

@@ -14,14 +14,14 @@ from nbckpt.capture.groups.trial_lessons import Ways
 from nbckpt.capture.limits import least_size, too_large
 from nbckpt.capture.recipes.bindings import Bindings
 from nbckpt.capture.recipes.recipes import Recipe, recipe_for
-from nbckpt.codecs import refused, ssl_contexts
+from nbckpt.codecs import refused_objects, ssl_contexts
 from nbckpt.codecs.encode import Encoded, EncodeError, encode
 from nbckpt.codecs.indexes import pairs_by_index
 from nbckpt.codecs.pickler import Scope
 from nbckpt.codecs.references import is_by_reference
 from nbckpt.codecs.streams import TooLargeError
 from nbckpt.digests import Digest
-from nbckpt.fingerprint.names import is_user_name
+from nbckpt.fingerprint.user_names import is_user_name
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.model import Refusal
 from nbckpt.runtime.mapped_files import ShortenedError
@@ -250,7 +250,7 @@ class Encoder:
     ) -> tuple[str, str, str] | None:
         """Find something to write in the refusing object's place; else where, what and why."""
         culprit = error.culprit
-        path = refused.path_to(culprit, values) or [(next(iter(values)), culprit)]
+        path = refused_objects.path_to(culprit, values) or [(next(iter(values)), culprit)]
         because = ""
         if len(self._substitutes) < MAX_SUBSTITUTES and id(culprit) not in self._substitutes:
             recipe, because = self._recipe_on(path)
@@ -264,7 +264,7 @@ class Encoder:
                 if substitute is not None:
                     self._replace(culprit, substitute)
                     return None
-        reason = refused.reason_of(error.__cause__ or error)
+        reason = refused_objects.reason_of(error.__cause__ or error)
         where, obj = path[-1]
         return where, type_name_of(obj), f"{reason} {because}".strip()
 
@@ -278,9 +278,9 @@ class Encoder:
         """
         if isinstance(error.__cause__, RefusalError | ShortenedError):
             return None
-        return ssl_contexts.parts_of(error.culprit) or refused.dilled(error.culprit)
+        return ssl_contexts.parts_of(error.culprit) or refused_objects.dilled(error.culprit)
 
-    def _recipe_on(self, path: list[refused.Step]) -> tuple[Recipe | None, str]:
+    def _recipe_on(self, path: list[refused_objects.Step]) -> tuple[Recipe | None, str]:
         """A recipe for the outermost object on the way that is a variable and has one."""
         because = ""
         for _, obj in path:
@@ -310,7 +310,7 @@ class Encoder:
 
 
 def _refused_for_time(error: EncodeError, values: Mapping[str, object]) -> tuple[Refusal, ...]:
-    path = refused.path_to(error.culprit, values) or [(next(iter(values)), error.culprit)]
+    path = refused_objects.path_to(error.culprit, values) or [(next(iter(values)), error.culprit)]
     where, obj = path[-1]
     return tuple(Refusal(name, where, type_name_of(obj), _out_of_time()) for name in values)
 

@@ -11,7 +11,7 @@ from json import dumps, loads
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, cast
 
-from nbckpt.capture.observation.called_back import touched_by
+from nbckpt.capture.observation.callback_changes import touched_by
 from nbckpt.capture.observation.changes import ABSENT, Change
 from nbckpt.capture.observation.container_contents import Refill, difference
 from nbckpt.capture.observation.ownership import is_users

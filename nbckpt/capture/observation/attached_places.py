@@ -12,11 +12,11 @@ from nbckpt.capture.observation.container_contents import Refill
 from nbckpt.capture.observation.harmless_cells import is_inert
 from nbckpt.capture.observation.libraries import Libraries
 from nbckpt.capture.observation.observer import Ran
-from nbckpt.capture.observation.reachable_code import words_of_all, words_of_tree
 from nbckpt.capture.observation.replacing import Replacement
+from nbckpt.capture.observation.words_of_code import words_of_all, words_of_tree
 from nbckpt.digests import Digest, Json
 from nbckpt.fingerprint.keys.inputs import MODULE
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 
 _HELD = 50
 """Objects that were attached to one place and are held, so that a rewind can put them back."""

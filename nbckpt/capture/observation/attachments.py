@@ -33,7 +33,7 @@ from nbckpt.capture.observation.registering import inner_stores, registering_cal
 from nbckpt.digests import Digest, Json
 from nbckpt.fingerprint.code import names_of_tree
 from nbckpt.fingerprint.keys.inputs import MODULE
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 
 
 @dataclass(frozen=True)

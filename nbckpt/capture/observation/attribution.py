@@ -14,11 +14,11 @@ from nbckpt.capture.observation.call_arguments import given_by, is_argument, sta
 from nbckpt.capture.observation.changes import ABSENT, Change
 from nbckpt.capture.observation.libraries import Libraries
 from nbckpt.capture.observation.ownership import is_of_another_library, is_users
-from nbckpt.capture.observation.reachable_code import words_of_all, words_of_tree
 from nbckpt.capture.observation.registries import TABLES, is_bookkeeping
 from nbckpt.capture.observation.stores import Codes, can_set, resolved, texts_of
+from nbckpt.capture.observation.words_of_code import words_of_all, words_of_tree
 from nbckpt.fingerprint.code.bytecode import words_of
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 from nbckpt.fingerprint.values.homes import is_users_module
 from nbckpt.fingerprint.values.plain import ATOMS, levels_of
 

@@ -8,7 +8,7 @@ from itertools import islice
 from types import CodeType
 from typing import Any, NamedTuple
 
-from nbckpt.capture.observation.reachable_code import MANY, parts_of, strings_of_code, words_of_code
+from nbckpt.capture.observation.words_of_code import MANY, parts_of, strings_of_code, words_of_code
 from nbckpt.fingerprint.code import nodes_of
 from nbckpt.fingerprint.code.nodes import run_nodes
 from nbckpt.fingerprint.values.homes import is_named

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from nbckpt.capture.observation.changes import UNKNOWN, Change, Kind
 from nbckpt.capture.observation.registries import is_bookkeeping
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 
 KINDS = (list, dict, set, deque, bytearray)
 

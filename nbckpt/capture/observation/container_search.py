@@ -19,15 +19,15 @@ from nbckpt.capture.observation.container_contents import (
 )
 from nbckpt.capture.observation.followed_tables import members_of
 from nbckpt.capture.observation.libraries import Libraries
-from nbckpt.capture.observation.reachable_code import sets_items, words_of_code, words_of_tree
 from nbckpt.capture.observation.registries import KEPT_ELSEWHERE, STATE_IS_KNOWN
 from nbckpt.capture.observation.stores import resolved
+from nbckpt.capture.observation.words_of_code import sets_items, words_of_code, words_of_tree
 from nbckpt.fingerprint.code import nodes_of
 from nbckpt.fingerprint.code.bytecode import words_of
 from nbckpt.fingerprint.code.nodes import run_nodes
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 from nbckpt.fingerprint.values.homes import is_users_module
-from nbckpt.fingerprint.values.raw import bases_of
+from nbckpt.fingerprint.values.raw_members import bases_of
 
 _MUTATORS = frozenset(
     {"__delitem__", "__iadd__", "__ior__", "__setitem__", "add", "append", "appendleft", "clear",

@@ -13,7 +13,7 @@ from nbckpt.capture.observation.container_contents import KINDS, HeldContainer
 from nbckpt.capture.observation.container_search import ContainerSearch, is_kept_elsewhere
 from nbckpt.capture.observation.stores import resolved
 from nbckpt.fingerprint.code import nodes_of
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 
 _OF_PROCESS = (
     ("os", "environ"), ("os", "environb"), ("sys", "argv"), ("sys", "meta_path"),

@@ -31,9 +31,9 @@ from nbckpt.capture.observation.container_search import (
 )
 from nbckpt.capture.observation.container_variables import ContainerVariables, names_bound
 from nbckpt.capture.observation.libraries import Libraries
-from nbckpt.capture.observation.reachable_code import codes_reached
 from nbckpt.capture.observation.stores import resolved
-from nbckpt.fingerprint.names import Own
+from nbckpt.capture.observation.words_of_code import codes_reached
+from nbckpt.fingerprint.user_names import Own
 from nbckpt.fingerprint.values.homes import is_named
 from nbckpt.fingerprint.values.plain import ATOMS
 

@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 
 WORD = 8
 """Bytes of a version."""

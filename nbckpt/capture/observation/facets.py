@@ -48,7 +48,7 @@ def later_facets(
     from nbckpt.capture.observation.graph_hooks import GraphHooks
     from nbckpt.capture.observation.held_elsewhere import HeldElsewhere
     from nbckpt.capture.observation.imports import Imports
-    from nbckpt.capture.observation.names import Names
+    from nbckpt.capture.observation.indirect_names import Names
     from nbckpt.capture.observation.open_figures import OpenFigures
     from nbckpt.capture.observation.places import working_folder
     from nbckpt.capture.observation.shown_widgets import ShownWidgets

@@ -14,11 +14,11 @@ from contextlib import suppress
 from types import AsyncGeneratorType, BuiltinFunctionType, CoroutineType, GeneratorType, MethodType
 from typing import Any
 
-from nbckpt.capture.observation.called_back import touched_by
+from nbckpt.capture.observation.callback_changes import touched_by
 from nbckpt.capture.observation.observer import Bystander, Ran
 from nbckpt.capture.observation.ownership import is_users
-from nbckpt.capture.observation.reachable_code import codes_reached, words_of_code
-from nbckpt.capture.observation.reached import reached
+from nbckpt.capture.observation.reachable_code import reached
+from nbckpt.capture.observation.words_of_code import codes_reached, words_of_code
 from nbckpt.digests import Json
 from nbckpt.fingerprint.code import names_of_tree, nodes_of
 from nbckpt.fingerprint.referents import held_by

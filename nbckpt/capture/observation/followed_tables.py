@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from nbckpt.capture.observation.changes import ABSENT, Kind
 from nbckpt.capture.observation.dict_versions import DictVersions
 from nbckpt.capture.observation.registries import TABLES, found_at, is_registry, shell_tables
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 from nbckpt.fingerprint.values.homes import is_users_module
 from nbckpt.fingerprint.values.plain import ATOMS
 

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from nbckpt.capture.observation.names import all_values
+from nbckpt.capture.observation.indirect_names import all_values
 from nbckpt.capture.observation.observer import Ran
 from nbckpt.capture.observation.ownership import is_users, modules_beside
-from nbckpt.capture.observation.reachable_code import words_of_all, words_of_tree
-from nbckpt.capture.observation.reached import Reached, reached, words_beside
+from nbckpt.capture.observation.reachable_code import Reached, reached, words_beside
+from nbckpt.capture.observation.words_of_code import words_of_all, words_of_tree
 from nbckpt.digests import Digest, Json, digest_of
 from nbckpt.fingerprint.keys.gradients import FOLLOWING, is_following
 from nbckpt.fingerprint.values.modules import loaded

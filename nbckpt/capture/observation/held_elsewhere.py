@@ -18,7 +18,7 @@ from nbckpt.capture.observation.observer import Bystander, Ran
 from nbckpt.capture.observation.process_state import ProcessState
 from nbckpt.digests import Json
 from nbckpt.fingerprint.code import names_of_tree
-from nbckpt.fingerprint.names import is_user_name
+from nbckpt.fingerprint.user_names import is_user_name
 from nbckpt.fingerprint.values.homes import is_named
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.runtime.gc_pause import uncollected

@@ -15,7 +15,7 @@ from functools import lru_cache
 from types import CodeType
 
 from nbckpt.capture.observation.observer import Bystander, Ran, UnrepeatableError
-from nbckpt.capture.observation.reachable_code import codes_of_all
+from nbckpt.capture.observation.words_of_code import codes_of_all
 from nbckpt.digests import Json
 from nbckpt.fingerprint.code import nodes_of
 from nbckpt.fingerprint.code.nodes import once

@@ -28,7 +28,7 @@ from nbckpt.capture.observation.followed_tables import (
 from nbckpt.capture.observation.ownership import is_users
 from nbckpt.capture.observation.registries import LISTS, found_at, shell_lists
 from nbckpt.capture.observation.stores import Named
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 from nbckpt.runtime.gc_pause import uncollected
 
 _NEVER = frozenset(

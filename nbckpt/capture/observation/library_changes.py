@@ -13,7 +13,7 @@ from nbckpt.capture.observation.libraries import Libraries
 from nbckpt.capture.observation.library_functions import LibraryFunctions
 from nbckpt.capture.observation.stores import Codes, stored_by_name, stores_of
 from nbckpt.capture.observation.user_modules import ModuleState
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 
 
 class LibraryChanges(Own):

@@ -17,7 +17,7 @@ from nbckpt.capture.observation.user_modules import (
     values_at,
 )
 from nbckpt.digests import Json
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 
 _ANEW = "anew"
 """Where the places in such modules stand that got another list or dict."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from nbckpt.capture.observation.observer import Bystander, Ran
 from nbckpt.digests import Json
-from nbckpt.fingerprint.names import is_user_name
+from nbckpt.fingerprint.user_names import is_user_name
 
 _FEW = 1_000
 

@@ -1,203 +1,149 @@
-"""The code that a cell, the notebook or a module has, and the names and strings in it."""
+"""The code that a cell can reach by its names: the notebook's, and that of modules beside it."""
 
 from __future__ import annotations
 
 import ast
-import contextlib
 import dis
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache, partial
-from itertools import islice
-from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import Any
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import chain, pairwise
+from types import CodeType, FunctionType, ModuleType
+from typing import NamedTuple
 
-from nbckpt.capture.observation.ownership import DEPTH, is_users
+from nbckpt.capture.observation.ownership import modules_beside
+from nbckpt.capture.observation.words_of_code import (
+    codes_of_all,
+    codes_of_definition,
+    codes_of_modules,
+    words_of_code,
+    words_of_tree,
+)
 from nbckpt.fingerprint.code import nodes_of
-from nbckpt.fingerprint.code.bytecode import words_of
-from nbckpt.fingerprint.code.nodes import once
-from nbckpt.fingerprint.values.definitions import functions_of_class
-from nbckpt.fingerprint.values.homes import MODULE_OF_CLASS, is_users_module
+from nbckpt.fingerprint.keys.reach import definitions_in, is_definition
+from nbckpt.fingerprint.values.homes import is_users_module
 from nbckpt.fingerprint.values.plain import ATOMS
 
 
-def words_of_tree(tree: ast.Module) -> frozenset[str]:
-    """All names of a cell's text, and the words inside its strings."""
-    return once(tree, "words", lambda: frozenset(_words_of_tree(tree)))
+class Reached(NamedTuple):
+    """The names in a cell and in the code that it may call.
 
+    Modules beside a notebook import each other: a cell that reaches one of them reaches all.
 
-def _words_of_tree(tree: ast.Module) -> Iterator[str]:
-    for node in nodes_of(tree):
-        if isinstance(node, ast.Name):
-            yield node.id
-        elif isinstance(node, ast.Attribute):
-            yield node.attr
-        elif isinstance(node, ast.alias):
-            yield from node.name.split(".")
-        elif isinstance(node, ast.ImportFrom):
-            yield from (node.module or "").split(".")
-    for text in texts_of_tree(tree):
-        yield from words_of(text)
-
-
-def texts_of_tree(tree: ast.Module) -> Iterator[str]:
-    """The strings in a cell."""
-    for node in nodes_of(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
-
-
-@lru_cache(maxsize=4096)
-def words_of_code(code: CodeType) -> frozenset[str]:
-    """All names in some code, and the words of its strings."""
-    words = {name for part in with_nested(code) for name in part.co_names}
-    return frozenset(words.union(*map(words_of, strings_of_code(code))))
-
-
-@lru_cache(maxsize=4096)
-def strings_of_code(code: CodeType) -> frozenset[str]:
-    """The strings in some code."""
-    return frozenset(c for p in with_nested(code) for c in p.co_consts if isinstance(c, str))
-
-
-@lru_cache(maxsize=4096)
-def sets_items(code: CodeType) -> bool:
-    """True if a function sets or deletes an item of something."""
-    steps = (step for part in with_nested(code) for step in dis.get_instructions(part))
-    return any(step.opname in ("STORE_SUBSCR", "DELETE_SUBSCR") for step in steps)
-
-
-def with_nested(code: CodeType) -> Iterable[CodeType]:
-    """Some code, and that of functions and classes defined in it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from with_nested(constant)
-
-
-MANY = 100
-"""Elements of a container that are looked at for functions."""
-
-_CACHED = type(lru_cache(lambda: None))
-
-
-def words_of_all(namespace: Mapping[str, object]) -> frozenset[str]:
-    """All names in the code of the notebook's functions and classes, and words of its strings."""
-    return frozenset().union(*map(words_of_code, codes_of_all(namespace)))
-
-
-def codes_reached(tree: ast.Module, namespace: Mapping[str, object]) -> list[CodeType]:
-    """The code of the functions and classes that a cell names, and that these name themselves.
-
-    Of a module beside the notebook that is named it is all code.
+    Attributes
+    ----------
+    words
+        All names, and the words of strings.
+    dotted
+        Attributes that are asked of attributes or names, as ``utils.checkpoint``.
+    spaces
+        Where the words are looked up.
     """
-    is_own, seen = partial(_is_own, namespace), dict[int, object]({id(namespace): namespace})
+
+    words: frozenset[str]
+    dotted: frozenset[str]
+    spaces: tuple[Mapping[str, object], ...]
+
+    def named(self) -> Iterator[object]:
+        """The objects that the words stand for."""
+        for space in self.spaces:
+            yield from (space[word] for word in self.words & space.keys())
+
+
+def reached(
+    tree: ast.Module, namespace: Mapping[str, object], *, everything: bool = False
+) -> Reached:
+    """The names reached through functions, instances, containers and modules of the user's.
+
+    With `everything` it is what it could reach by any variable.
+    """
     words = set(words_of_tree(tree))
-    waiting, found = [*words], list[CodeType]()
+    dotted = {name for node in nodes_of(tree) for name in _dotted(node)}
+    waiting, is_beside = [*words, *(namespace if everything else ())], False
     while waiting:
         value = namespace.get(waiting.pop())
         if type(value) in ATOMS:
             continue
-        if type(value) is ModuleType:
-            inside = (
-                codes_of_modules([value.__name__]) if is_users_module(value.__name__) else iter(())
-            )
-        else:
-            inside = _codes_in(value, "__main__", is_own, seen)
-        for code in inside:
-            found.append(code)
+        found = definitions_in(value, namespace, counts=_is_users)
+        codes = codes_of_all(namespace) if found is None else codes_of_definition(found, namespace)
+        is_beside |= found is None or any(_is_beside(one, namespace) for one in found)
+        for code in codes:
             new = words_of_code(code) - words
             words |= new
             waiting += new
-    return found
+            dotted |= _dotted_in(code)
+    if not is_beside:
+        return Reached(frozenset(words), frozenset(dotted), (namespace,))
+    names = modules_beside()
+    beside = _named_beside(names)
+    spaces = [vars(sys.modules[name]) for name in names if name in sys.modules]
+    return Reached(beside.words | words, beside.dotted | dotted, (namespace, *spaces))
 
 
-def _is_own(namespace: Mapping[str, object], function: FunctionType) -> bool:
-    return is_users(function, namespace, 0)
+def words_beside() -> frozenset[str]:
+    """All that the code of modules beside the notebook names."""
+    return _named_beside(modules_beside()).words
 
 
-def codes_of_all(namespace: Mapping[str, object]) -> Iterator[CodeType]:
-    """The code of functions and classes that the notebook has defined and still holds."""
-    is_own = partial(_is_own, namespace)
-    seen: dict[int, object] = {id(namespace): namespace}
-    for value in list(namespace.values()):
-        yield from _codes_in(value, "__main__", is_own, seen)
-
-
-def codes_of_definition(
-    definitions: Iterable[object], namespace: Mapping[str, object]
-) -> Iterator[CodeType]:
-    """The code of some functions and classes of the notebook's."""
-    for definition in definitions:
-        if isinstance(definition, FunctionType):
-            if definition.__globals__ is namespace or _is_own(namespace, definition):
-                yield definition.__code__
-        elif isinstance(definition, type) and MODULE_OF_CLASS(definition) == "__main__":
-            yield from (function.__code__ for function in functions_of_class(definition))
-
-
-def codes_of_modules(modules: Iterable[str]) -> Iterator[CodeType]:
-    """The code of functions and classes that some modules define."""
-    for name in modules:
-        module = sys.modules.get(name)
-        own = vars(module) if isinstance(module, ModuleType) else {}
-
-        def is_own(function: FunctionType, own: dict[str, object] = own) -> bool:
-            return function.__globals__ is own
-
-        seen: dict[int, object] = {id(own): own}
-        for value in list(own.values()):
-            yield from _codes_in(value, name, is_own, seen)
-
-
-def _codes_in(
-    value: Any,
-    home: str,
-    is_own: Callable[[FunctionType], bool],
-    seen: dict[int, object],
-    depth: int = DEPTH,
-) -> Iterator[CodeType]:
-    """The code of own functions that a value is, wraps or holds, and of its own class."""
+def _is_users(value: object, namespace: Mapping[str, object]) -> bool:
+    """True for a function or class of the notebook's, and for anything of a module beside it."""
     kind = type(value)
-    if kind in ATOMS or depth < 0 or id(value) in seen:
-        return
-    seen[id(value)] = value
-    if kind is FunctionType:
-        if is_own(value):
-            yield value.__code__
-        parts = [*_contents_of(value), vars(value).get("__wrapped__")]
-    elif issubclass(kind, type):
-        if MODULE_OF_CLASS(value) == home:
-            yield from _codes_of_class(value, home)
-        return
-    else:
-        if MODULE_OF_CLASS(kind) == home:
-            yield from _codes_of_class(kind, home)
-        parts = parts_of(value, kind)
-    for part in parts:
-        yield from _codes_in(part, home, is_own, seen, depth - 1)
+    if issubclass(kind, ModuleType):
+        return is_users_module(getattr(value, "__name__", None))
+    if not issubclass(kind, FunctionType | type):
+        return False
+    return is_definition(value, namespace) or is_users_module(getattr(value, "__module__", None))
 
 
-def _codes_of_class(cls: type, home: str) -> Iterator[CodeType]:
-    for base in cls.__mro__:
-        if MODULE_OF_CLASS(base) == home:
-            yield from (function.__code__ for function in functions_of_class(base))
+def _is_beside(value: object, namespace: Mapping[str, object]) -> bool:
+    if issubclass(type(value), ModuleType):
+        return True
+    if issubclass(type(value), FunctionType):
+        own = value.__globals__  # type: ignore[attr-defined]
+        return own is not namespace and is_users_module(own.get("__name__"))
+    module = getattr(value, "__module__", None)
+    return module != "__main__" and is_users_module(module)
 
 
-def _contents_of(function: FunctionType) -> Iterator[object]:
-    for cell in function.__closure__ or ():
-        with contextlib.suppress(ValueError):  # it is empty
-            yield cell.cell_contents
+class _Beside(NamedTuple):
+    """Names in the code of modules, and the functions and classes in which they were found."""
+
+    words: frozenset[str]
+    dotted: frozenset[str]
+    found_in: list[object]
 
 
-def parts_of(value: Any, kind: type) -> list[object]:
-    """Parts that may hold functions, of a value of a few kinds that do."""
-    if kind is dict:
-        return [*islice(list(value.values()), MANY)]
-    if kind in {list, tuple, set, frozenset}:
-        return [*islice(list(value), MANY)]
-    if kind is MethodType:
-        return [value.__func__]
-    if issubclass(kind, partial):
-        return [value.func, *value.args]
-    return [value.__wrapped__] if kind is _CACHED else []
+def _named_beside(names: list[str]) -> _Beside:
+    """All that the code of some modules names; it is found out again when they define others."""
+    global _last_beside  # noqa: PLW0603  # replaced as a whole
+    spaces = [vars(sys.modules[name]) for name in names if name in sys.modules]
+    members = chain.from_iterable(list(space.values()) for space in spaces)
+    found_in = [value for value in members if issubclass(type(value), FunctionType | type)]
+    known = _last_beside.found_in
+    if len(known) != len(found_in) or any(a is not b for a, b in zip(known, found_in, strict=True)):
+        codes = list(codes_of_modules(names))
+        words = frozenset[str]().union(*map(words_of_code, codes))
+        dotted = frozenset[str]().union(*map(_dotted_in, codes))
+        _last_beside = _Beside(words, dotted, found_in)
+    return _last_beside
+
+
+_last_beside = _Beside(frozenset(), frozenset(), [])
+
+
+def _dotted(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Attribute):
+        if isinstance(node.value, ast.Attribute):
+            yield f"{node.value.attr}.{node.attr}"
+        elif isinstance(node.value, ast.Name):
+            yield f"{node.value.id}.{node.attr}"
+
+
+@lru_cache(maxsize=32_768)
+def _dotted_in(code: CodeType) -> frozenset[str]:
+    found = set[str]()
+    for first, second in pairwise(dis.get_instructions(code)):
+        if second.opname in ("LOAD_ATTR", "LOAD_METHOD") and first.opname.startswith("LOAD_"):
+            found.add(f"{first.argval}.{second.argval}")
+    inside = (_dotted_in(part) for part in code.co_consts if isinstance(part, CodeType))
+    return frozenset(found).union(*inside)

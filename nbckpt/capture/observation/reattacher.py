@@ -13,7 +13,7 @@ from nbckpt.capture.observation.attached_places import AttachedPlaces
 from nbckpt.capture.observation.changes import Kind
 from nbckpt.capture.observation.libraries import Libraries
 from nbckpt.capture.observation.registering import repeated
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 
 
 class Reattacher(Own):

@@ -16,9 +16,9 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from nbckpt.capture.observation.changeable import are_held_elsewhere, changeable
 from nbckpt.capture.observation.ownership import modules_beside
 from nbckpt.capture.observation.user_modules import holder_of
-from nbckpt.fingerprint.names import is_user_name
+from nbckpt.fingerprint.user_names import is_user_name
 from nbckpt.fingerprint.values.plain import ATOMS
-from nbckpt.fingerprint.values.raw import types_that
+from nbckpt.fingerprint.values.raw_members import types_that
 
 _BY_NAME = (type, FunctionType, BuiltinFunctionType, MethodType, ModuleType, logging.Logger)
 _FIXED = (*ATOMS, tuple, frozenset, range)

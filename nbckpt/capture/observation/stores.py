@@ -10,7 +10,7 @@ from itertools import chain
 from types import CodeType, ModuleType
 from typing import NamedTuple
 
-from nbckpt.capture.observation.reachable_code import (
+from nbckpt.capture.observation.words_of_code import (
     codes_of_all,
     codes_of_modules,
     codes_reached,
@@ -22,7 +22,7 @@ from nbckpt.capture.observation.reachable_code import (
 )
 from nbckpt.fingerprint.code import nodes_of
 from nbckpt.fingerprint.code.bytecode import words_of
-from nbckpt.fingerprint.values.raw import member_of_class
+from nbckpt.fingerprint.values.raw_members import member_of_class
 
 _SETTERS = frozenset(
     {"setattr", "delattr", "__setattr__", "__delattr__", "__dict__", "vars", "patch"}

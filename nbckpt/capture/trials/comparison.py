@@ -27,9 +27,9 @@ from nbckpt.capture.trials.public_attributes import (
 )
 from nbckpt.capture.trials.visible import are_alike, text_of
 from nbckpt.fingerprint.values.plain import ATOMS
-from nbckpt.fingerprint.values.raw import elements_of, members_of, pairs_of
+from nbckpt.fingerprint.values.raw_members import elements_of, members_of, pairs_of
 from nbckpt.fingerprint.values.reducing import reduction_of
-from nbckpt.fingerprint.values.sure import package_of
+from nbckpt.fingerprint.values.sure_types import package_of
 from nbckpt.runtime.sandbox import StoppedError
 from nbckpt.types.registry import OWN_CODECS
 

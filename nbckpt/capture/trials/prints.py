@@ -9,7 +9,7 @@ from typing import Any
 from blake3 import blake3
 
 from nbckpt.fingerprint.values.plain import ATOMS
-from nbckpt.fingerprint.values.raw import elements_of, members_of, pairs_of
+from nbckpt.fingerprint.values.raw_members import elements_of, members_of, pairs_of
 
 MOST_OBJECTS = 5_000
 MOST_LETTERS = 1_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 import types
 from typing import Any, NamedTuple
 
-from nbckpt.fingerprint.values.raw import member_of_class
-from nbckpt.fingerprint.values.sure import package_of
+from nbckpt.fingerprint.values.raw_members import member_of_class
+from nbckpt.fingerprint.values.sure_types import package_of
 from nbckpt.runtime.sandbox import StoppedError
 
 _DESCRIPTORS = (property, types.GetSetDescriptorType, types.MemberDescriptorType)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nbckpt.capture.trials.prints import print_of
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.errors import NbckptError, RestoreError
-from nbckpt.fingerprint.names import is_user_name
-from nbckpt.fingerprint.values.sure import module_of
+from nbckpt.fingerprint.user_names import is_user_name
+from nbckpt.fingerprint.values.sure_types import module_of
 from nbckpt.runtime import sandbox
 from nbckpt.runtime.interrupts import allowed
 from nbckpt.text.escape import on_a_line

@@ -13,10 +13,10 @@ from nbckpt.capture.groups.trial_lessons import Members, Ways
 from nbckpt.capture.trials.prints import print_of
 from nbckpt.capture.trials.trial_run import TrialOutcome, TrialRun
 from nbckpt.codecs.class_statements import makes_such
-from nbckpt.codecs.hashed import may_not_be_filled
+from nbckpt.codecs.hashed_keys import may_not_be_filled
 from nbckpt.codecs.key_hashing import has_own_hash
 from nbckpt.digests import Digest
-from nbckpt.fingerprint.values.sure import comes_back_for_sure, module_of, package_of
+from nbckpt.fingerprint.values.sure_types import comes_back_for_sure, module_of, package_of
 from nbckpt.runtime import sandbox
 from nbckpt.storage.blobs import digest_of_parts
 

@@ -6,8 +6,8 @@ from nbckpt.fingerprint.code.bytecode import (
     names_of_code,
     reach_of_all,
 )
+from nbckpt.fingerprint.code.names_of_cell import names_of_tree
 from nbckpt.fingerprint.code.nodes import nodes_of
-from nbckpt.fingerprint.code.scanning import names_of_tree
 from nbckpt.fingerprint.code.scopes import digest_of_tree, scripts_of
 
 __all__ = [

@@ -22,14 +22,14 @@ from nbckpt.fingerprint.code.bytecode import (
     names_of_code,
     union,
 )
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 from nbckpt.fingerprint.values.caches import cache_of
 from nbckpt.fingerprint.values.definitions import BOOKKEEPING, functions_of_class
 from nbckpt.fingerprint.values.generators import code_of
 from nbckpt.fingerprint.values.homes import home_of
 from nbckpt.fingerprint.values.lookups import reaches_all
 from nbckpt.fingerprint.values.plain import ATOMS, levels_of
-from nbckpt.fingerprint.values.raw import elements_of
+from nbckpt.fingerprint.values.raw_members import elements_of
 
 LIMIT = 2_000
 """Objects to look at in one value before any of the user's code counts as reachable."""

@@ -12,8 +12,8 @@ from nbckpt.fingerprint.keys.gradients import leaves_of
 from nbckpt.fingerprint.keys.memory import on_same_memory
 from nbckpt.fingerprint.keys.reach import definitions_in, definitions_of_all, names_of_definition
 from nbckpt.fingerprint.keys.scope import is_tool
-from nbckpt.fingerprint.names import RESULT, is_user_name
 from nbckpt.fingerprint.referents import names_reached
+from nbckpt.fingerprint.user_names import RESULT, is_user_name
 from nbckpt.fingerprint.values.definitions import holds_state
 from nbckpt.fingerprint.values.homes import is_user_file
 from nbckpt.fingerprint.values.modules import looks_into_main

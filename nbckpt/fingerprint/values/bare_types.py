@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 
 _CLIENT_PACKAGES = """
     aiobotocore aiohttp aisuite anthropic azure boto3 botocore cohere fireworks google grpc

@@ -9,7 +9,7 @@ from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodT
 from typing import Any
 
 from nbckpt.fingerprint.code.bytecode import digest_of_code
-from nbckpt.fingerprint.names import DECORATED
+from nbckpt.fingerprint.user_names import DECORATED
 from nbckpt.fingerprint.values import caches
 from nbckpt.fingerprint.values.definitions import content_of_cell, parts_of_class, parts_of_function
 from nbckpt.fingerprint.values.homes import home_of_method, is_made_module

@@ -21,7 +21,7 @@ from typing import Any
 
 from nbckpt.digests import Digest
 from nbckpt.errors import USER_CODE_ERRORS
-from nbckpt.fingerprint.values import passing, plain
+from nbckpt.fingerprint.values import plain, traces_of_looks
 from nbckpt.fingerprint.values.bare_types import is_bare, is_client
 from nbckpt.fingerprint.values.frames import Alone, Parts, memory_of
 from nbckpt.fingerprint.values.opaque import Told
@@ -140,7 +140,7 @@ def _reduced(value: Any) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return value.__reduce_ex__(4)
-    return passing.without_passing(kind, reduction_of(value, 5))
+    return traces_of_looks.without_passing(kind, reduction_of(value, 5))
 
 
 def _parts_of(walk: Walk, kind: type, reduced: tuple[Any, ...]) -> list[object]:

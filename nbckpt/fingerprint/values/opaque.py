@@ -31,10 +31,10 @@ from blake3 import blake3
 
 from nbckpt.digests import Digest
 from nbckpt.fingerprint.values import databases, widgets
+from nbckpt.fingerprint.values.exceptions import parts_of_exception
 from nbckpt.fingerprint.values.generators import parts_of_generator
 from nbckpt.fingerprint.values.locks import parts_of_lock, parts_of_reentrant_lock
 from nbckpt.fingerprint.values.numbers import teller_of
-from nbckpt.fingerprint.values.raised import parts_of_exception
 
 WHOLE_BYTES = 1 << 28
 """Files up to this size count by their bytes; larger ones by size and time of change."""

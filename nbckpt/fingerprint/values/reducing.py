@@ -18,7 +18,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from nbckpt.fingerprint.values.dict_iterators import DICT_ITERATORS, reduction_of_iterator
-from nbckpt.fingerprint.values.raw import dict_of, members_of
+from nbckpt.fingerprint.values.raw_members import dict_of, members_of
 from nbckpt.types.setters import set_members, set_state
 
 _CODE = (FunctionType, MethodType, BuiltinFunctionType, type)

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from nbckpt.jupyter.notebook.happened import Happened
 from nbckpt.jupyter.notebook.identities import Identities
-from nbckpt.jupyter.notebook.present import Present
+from nbckpt.jupyter.notebook.namespace_history import Happened
+from nbckpt.jupyter.notebook.present_values import Present
 from nbckpt.jupyter.notebook.runs import Run, blocks_of, last_of_cells
 from nbckpt.jupyter.notebook.staleness import Staleness, stale_after_given
 from nbckpt.model import Checkpoint

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.errors import UsageError
 from nbckpt.jupyter.notebook.documents import Written, known_as
-from nbckpt.jupyter.notebook.happened import restored_in
+from nbckpt.jupyter.notebook.namespace_history import restored_in
 from nbckpt.jupyter.notebook.runs import (
     Run,
     blocks_of,

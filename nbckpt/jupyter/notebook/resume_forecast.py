@@ -13,8 +13,8 @@ from nbckpt.capture.observation.process_state import ProcessState, unsettable
 from nbckpt.capture.untrusted import require_trusted, untrusted_in
 from nbckpt.errors import BranchNotFoundError
 from nbckpt.jupyter.notebook.documents import Written, known_as
-from nbckpt.jupyter.notebook.happened import restored_in
 from nbckpt.jupyter.notebook.marks import stopped_text
+from nbckpt.jupyter.notebook.namespace_history import restored_in
 from nbckpt.jupyter.notebook.runs import Run, last_of_cells, runs_of
 from nbckpt.model import AUTOMATIC, Checkpoint, Manifest, size_of_all
 from nbckpt.reports import user_names

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from nbckpt.jupyter.notebook.present import Present
+from nbckpt.jupyter.notebook.present_values import Present
 from nbckpt.jupyter.notebook.runs import Run, first_of_cells
 from nbckpt.model import Checkpoint
 

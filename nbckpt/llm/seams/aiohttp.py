@@ -15,9 +15,9 @@ from typing import Any
 from nbckpt.llm import bodies, seams
 from nbckpt.llm.call import Call
 from nbckpt.llm.http_request import HttpRequest, RecordedResponse
-from nbckpt.llm.noticing import is_worth
 from nbckpt.llm.seams.begin import begin_async
 from nbckpt.llm.seams.forms import written
+from nbckpt.llm.unseen_traffic import is_worth
 from nbckpt.llm.waiting import wait_async
 
 NAME = "_request"

@@ -61,10 +61,10 @@ def _opening(original: Any) -> Any:
 
 
 def _note(host: Any, port: Any, way: str = "") -> None:
-    from nbckpt.llm import noticing
+    from nbckpt.llm import unseen_traffic
 
     try:
-        noticing.connected(host, port, way)
+        unseen_traffic.connected(host, port, way)
     except Exception as problem:  # whatever it is, the user's connection has to be made
         if (recorder := current.recorder()) is not None:
             recorder.outcomes.notify_defect(problem)

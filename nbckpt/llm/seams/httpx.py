@@ -14,8 +14,8 @@ from typing import Any
 from nbckpt.llm import current, seams
 from nbckpt.llm.call import Call
 from nbckpt.llm.http_request import HttpRequest, RecordedResponse
-from nbckpt.llm.noticing import is_worth
 from nbckpt.llm.seams.begin import begin, begin_async
+from nbckpt.llm.unseen_traffic import is_worth
 from nbckpt.llm.waiting import wait, wait_async
 
 NAME = "_send_single_request"

@@ -13,8 +13,8 @@ from typing import Any
 from nbckpt.llm import bodies, current, seams
 from nbckpt.llm.call import Call
 from nbckpt.llm.http_request import HttpRequest, RecordedResponse
-from nbckpt.llm.noticing import is_worth
 from nbckpt.llm.seams.begin import begin
+from nbckpt.llm.unseen_traffic import is_worth
 from nbckpt.llm.waiting import wait
 
 NAME = "urlopen"

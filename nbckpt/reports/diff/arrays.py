@@ -19,7 +19,7 @@ from nbckpt.reports.diff.details import (
     share_text,
 )
 from nbckpt.reports.diff.elements import differing
-from nbckpt.reports.diff.telling import told
+from nbckpt.reports.diff.value_texts import told
 from nbckpt.text.describe import type_name_of
 from nbckpt.text.units import count_text
 

@@ -7,8 +7,8 @@ from collections.abc import Hashable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from nbckpt.reports.diff.parts import keyed
-from nbckpt.reports.diff.telling import is_equal, is_scalar, told
 from nbckpt.reports.diff.trees import are_equal
+from nbckpt.reports.diff.value_texts import is_equal, is_scalar, told
 
 Key: TypeAlias = tuple[Hashable, int]
 """A column's name, and which of those of this name it is."""

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nbckpt.errors import NOT_YOURS, NbckptError
-from nbckpt.fingerprint import random_state
+from nbckpt.fingerprint import process_generators
 from nbckpt.model import Variable
 from nbckpt.reports.diff import families
 from nbckpt.reports.diff.details import Detail, Limits, Row, Status, VariableDifference
 from nbckpt.reports.diff.difference import Difference
 from nbckpt.reports.diff.shown import shown_otherwise
 from nbckpt.reports.diff.sides import LIVE, Side, sides_of
-from nbckpt.reports.diff.telling import cut
 from nbckpt.reports.diff.texts import line_diff
+from nbckpt.reports.diff.value_texts import cut
 from nbckpt.text.units import bytes_text
 
 if TYPE_CHECKING:
@@ -191,7 +191,9 @@ def _told_error(error: Exception) -> str:
 def _remarks(one: Side, other: Side) -> Iterator[str]:
     if not other.id:
         yield f"{LIVE!r} is what is live and not kept yet"
-    states = [[v for n, v in s.manifest.items() if n in random_state.NAMES] for s in (one, other)]
+    states = [
+        [v for n, v in s.manifest.items() if n in process_generators.NAMES] for s in (one, other)
+    ]
     if {v.value for v in states[0]} != {v.value for v in states[1]}:
         yield "the random generators stand elsewhere"
     for side, their in ((one, other), (other, one)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 from nbckpt.reports.diff.details import Line, Status, VariableDifference, line_records
 from nbckpt.reports.diff.sides import Side
 

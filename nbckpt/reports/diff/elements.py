@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from nbckpt.reports.diff.telling import is_equal, is_scalar
 from nbckpt.reports.diff.trees import are_equal
+from nbckpt.reports.diff.value_texts import is_equal, is_scalar
 
 WITH_NAN = "fcmM"
 """Kinds of types that have a not-a-number or a not-a-time."""

@@ -15,7 +15,7 @@ from nbckpt.reports.diff.details import (
     same,
     share_text,
 )
-from nbckpt.reports.diff.telling import cut, told, told_apart
+from nbckpt.reports.diff.value_texts import cut, told, told_apart
 from nbckpt.text.units import count_text
 
 BLOCK = 1 << 19

@@ -17,7 +17,7 @@ from nbckpt.reports.diff.details import (
     Row,
     same,
 )
-from nbckpt.reports.diff.telling import told, told_apart
+from nbckpt.reports.diff.value_texts import told, told_apart
 from nbckpt.text.describe import type_name_of
 from nbckpt.text.units import count_text
 from nbckpt.types.adapter import Missing

@@ -15,7 +15,7 @@ from nbckpt.reports.diff.columns import (
 )
 from nbckpt.reports.diff.details import Limits
 from nbckpt.reports.diff.elements import differing
-from nbckpt.reports.diff.telling import told
+from nbckpt.reports.diff.value_texts import told
 from nbckpt.text.units import count_text
 
 MATCHED = 3_000_000

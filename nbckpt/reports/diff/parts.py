@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from weakref import ReferenceType, WeakKeyDictionary, WeakSet, WeakValueDictionary
 
 from nbckpt.reports.diff.drawings import facts_of, is_drawing
-from nbckpt.reports.diff.telling import (
+from nbckpt.reports.diff.value_texts import (
     attributes_of,
     is_member,
     is_scalar,

@@ -13,7 +13,7 @@ from nbckpt.reports.diff.details import (
     Row,
     same,
 )
-from nbckpt.reports.diff.telling import is_equal, is_scalar, told_apart
+from nbckpt.reports.diff.value_texts import is_equal, is_scalar, told_apart
 from nbckpt.text.describe import type_name_of
 
 _TIMES = (dt.date, dt.timedelta)  # a datetime is a date

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from nbckpt.fingerprint.values.raw import pairs_of
+from nbckpt.fingerprint.values.raw_members import pairs_of
 from nbckpt.reports.diff.alike import are_alike
 from nbckpt.reports.diff.details import Detail, Kind, Row
 

@@ -20,13 +20,13 @@ from nbckpt.reports.diff.details import (
     Row,
     same,
 )
-from nbckpt.reports.diff.telling import (
+from nbckpt.reports.diff.trees import Walk, are_equal
+from nbckpt.reports.diff.value_texts import (
     cut,
     printable,
     told,
     told_apart,
 )
-from nbckpt.reports.diff.trees import Walk, are_equal
 from nbckpt.text.units import count_text
 
 CONTEXT = 2

@@ -26,7 +26,7 @@ from nbckpt.reports.diff.parts import (
     keyed,
     parts_of,
 )
-from nbckpt.reports.diff.telling import (
+from nbckpt.reports.diff.value_texts import (
     ELLIPSIS,
     is_equal,
     is_scalar,

@@ -19,7 +19,7 @@ from nbckpt.config import auto_policy
 from nbckpt.config.auto_policy import Decision, Measured, Spent
 from nbckpt.digests import Json
 from nbckpt.errors import line_of
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.runtime.interrupts import whole
 from nbckpt.session.auto.measurements import Costs, MeasuredSession

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nbckpt.capture.untrusted import require_trusted
 from nbckpt.digests import Digest
 from nbckpt.errors import FormatError, NbckptError, StoreError, UsageError
-from nbckpt.fingerprint.random_state import NAMES as RANDOM
+from nbckpt.fingerprint.process_generators import NAMES as RANDOM
 from nbckpt.model import Checkpoint, Record, Variable
 from nbckpt.runtime.interrupts import result_of
 from nbckpt.session.maintenance.export_report import Exported
@@ -55,7 +55,7 @@ def export_store(
     NotFoundError, FormatError
         If bytes of it are missing or damaged.
     """
-    from nbckpt.storage.beside import new_store
+    from nbckpt.storage.new_folders import new_store
 
     out = Path(out).absolute()
     checkpoint = checkpoint_to_export(session, ref, out)
@@ -98,7 +98,7 @@ def checkpoint_to_export(session: Session, ref: str, out: Path) -> Checkpoint:
     StoreError
         If `out` is taken, or inside of the store.
     """
-    from nbckpt.storage.beside import refuse_taken
+    from nbckpt.storage.new_folders import refuse_taken
 
     refuse_taken(out)
     store = Path(session.store.path).resolve()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nbckpt.config.validate import require_mapping, require_text
 from nbckpt.errors import UsageError
-from nbckpt.fingerprint.names import is_user_name
+from nbckpt.fingerprint.user_names import is_user_name
 from nbckpt.model import Checkpoint
 from nbckpt.session import reducers
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from nbckpt.config.sources import verify_log
 from nbckpt.errors import StaleCaptureError
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 from nbckpt.session.workspace.stale_search import Stale, StaleSearch
 
 if TYPE_CHECKING:

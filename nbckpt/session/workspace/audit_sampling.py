@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from nbckpt.fingerprint import random_state
+from nbckpt.fingerprint import process_generators
 from nbckpt.runtime.dirty_pages.memory import CHUNK_BYTES, WATCHED_BYTES
 
 if TYPE_CHECKING:
@@ -72,7 +72,11 @@ class Sampler:
         for _ in range(TRIES if names else 0):
             name = names[int(self._random.random() * len(names))]
             variable = capturer.kept_as(name)
-            if variable is not None and name not in random_state.NAMES and self._is_fit(variable):
+            if (
+                variable is not None
+                and name not in process_generators.NAMES
+                and self._is_fit(variable)
+            ):
                 return variable.group
         return None
 

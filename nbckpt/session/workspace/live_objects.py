@@ -173,7 +173,7 @@ class LiveObjects:
 
         It may have moved on since: a server, a thread, a connection.
         """
-        from nbckpt.codecs.outside import lives_outside
+        from nbckpt.codecs.external_state import lives_outside
 
         namespace, known = self._tracker.namespace, self._objects.get(checkpoint.id, {})
         same = {n for n, of in known.items() if n in namespace and of() is namespace[n]}

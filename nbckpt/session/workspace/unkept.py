@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from nbckpt.digests import Digest
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 from nbckpt.model import Cell, Checkpoint
 
 

@@ -15,8 +15,8 @@ from nbckpt.capture.selection import Selection, missing
 from nbckpt.config.settings import Settings
 from nbckpt.digests import Digest
 from nbckpt.errors import VariableNotFoundError
-from nbckpt.fingerprint import random_state
-from nbckpt.fingerprint.names import Own, is_nbckpts_own
+from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint.user_names import Own, is_nbckpts_own
 from nbckpt.fingerprint.values import Examined, ValueDigester
 from nbckpt.model import Key
 from nbckpt.runtime import telemetry, time_limit
@@ -143,10 +143,10 @@ class Workspace(Own):
             touched = keys.touched(names, self._namespace)
         self.tracker.touched(touched)
         self.capturer.encoder.bindings.ran(tree)
-        if random_state.seeds(tree, self._namespace, names_in):
-            self.seeded.update(random_state.NAMES)
-            if random_state.seeds_unreadable(tree, self._namespace):
-                self.seeded.add(random_state.UNREADABLE)
+        if process_generators.seeds(tree, self._namespace, names_in):
+            self.seeded.update(process_generators.NAMES)
+            if process_generators.seeds_unreadable(tree, self._namespace):
+                self.seeded.add(process_generators.UNREADABLE)
 
     def reach(self, tree: ast.Module) -> frozenset[str] | None:
         """Names that code about to run can touch; None if it may touch any.
@@ -231,7 +231,9 @@ class Workspace(Own):
         """Digest of each random generator's state, of those whose numbers were asked for."""
         self.capturer.capture_random_states()
         kept = self.capturer.manifest()
-        return self.states_asked_for({n: kept[n].value for n in random_state.NAMES if n in kept})
+        return self.states_asked_for(
+            {n: kept[n].value for n in process_generators.NAMES if n in kept}
+        )
 
     def states_asked_for(self, digests: Mapping[str, Digest]) -> dict[str, Digest]:
         """Of digests by name, those of random generators that code may have seeded.
@@ -239,7 +241,7 @@ class Workspace(Own):
         Not one that stands where it stood before there was such code: a cell that only defines
         what seeds has seeded nothing yet.
         """
-        present = random_state.NAMES & digests.keys()
+        present = process_generators.NAMES & digests.keys()
         for name in present - self.seeded - self._never_seeded.keys():
             self._never_seeded[name] = digests[name]
         asked_for = {n for n in present & self.seeded if digests[n] != self._never_seeded.get(n)}

@@ -13,7 +13,7 @@ from nbckpt.errors import RefusedError, UnansweredError, UsageError
 from nbckpt.llm import scope
 from nbckpt.reports.questions import answered_text, command
 from nbckpt.steps.approvals.approval import Approval
-from nbckpt.steps.approvals.begun import Begun, begin
+from nbckpt.steps.approvals.asked_question import AskedQuestion, begin
 from nbckpt.steps.approvals.showing import show
 from nbckpt.steps.execution.step_state import Shown
 from nbckpt.timeline.approvals import Question
@@ -118,7 +118,7 @@ def _timed(timeout_s: float | None) -> float:
 
 
 @contextmanager
-def _settled(begun: Begun) -> Iterator[None]:
+def _settled(begun: AskedQuestion) -> Iterator[None]:
     """Have a question that got no answer be the same when it is asked again."""
     try:
         yield
@@ -127,7 +127,7 @@ def _settled(begun: Begun) -> Iterator[None]:
         raise
 
 
-def _waited(begun: Begun, timeout_s: float | None, began: float) -> Question:
+def _waited(begun: AskedQuestion, timeout_s: float | None, began: float) -> Question:
     desk, question = begun.desk, begun.question
     _require_patience(begun)
     _require_time(begun, timeout_s, began)
@@ -141,7 +141,7 @@ def _waited(begun: Begun, timeout_s: float | None, began: float) -> Question:
         return now
 
 
-async def _awaited(begun: Begun, timeout_s: float | None, began: float) -> Question:
+async def _awaited(begun: AskedQuestion, timeout_s: float | None, began: float) -> Question:
     desk, question = begun.desk, begun.question
     _require_patience(begun)
     _require_time(begun, timeout_s, began)
@@ -158,7 +158,7 @@ async def _awaited(begun: Begun, timeout_s: float | None, began: float) -> Quest
 
 
 @contextmanager
-def _shown(begun: Begun) -> Iterator[Shown]:
+def _shown(begun: AskedQuestion) -> Iterator[Shown]:
     shown = show(begun.desk, begun.question)
     try:
         yield shown
@@ -172,25 +172,25 @@ def _pause(pause_s: float, timeout_s: float | None, began: float) -> float:
     return max(0.0, min(pause_s, timeout_s - (time.monotonic() - began)))
 
 
-def _require_patience(begun: Begun) -> None:
+def _require_patience(begun: AskedQuestion) -> None:
     """Raise where nobody is to be waited for."""
     mode = scope.here().mode
     if mode == "only" or begun.desk.session.settings.approvals == "fail":
         raise _unanswered(begun, "was not answered, and nobody is waited for")
 
 
-def _require_time(begun: Begun, timeout_s: float | None, began: float) -> None:
+def _require_time(begun: AskedQuestion, timeout_s: float | None, began: float) -> None:
     if timeout_s is not None and time.monotonic() - began >= timeout_s:
         raise _unanswered(begun, f"was not answered within {timeout_s:g} s")
 
 
-def _unanswered(begun: Begun, why: str) -> UnansweredError:
+def _unanswered(begun: AskedQuestion, why: str) -> UnansweredError:
     question = begun.question
     how = command(question, begun.desk.session.store.path)
     return UnansweredError(f"{question.question!r} {why}: `{how}`, then run this again")
 
 
-def _given(begun: Begun, answered: Question, *, or_raise: bool) -> Approval:
+def _given(begun: AskedQuestion, answered: Question, *, or_raise: bool) -> Approval:
     if answered.step is None:
         begun.desk.use(answered)
     if answered.state == "withdrawn":

@@ -11,12 +11,14 @@ from nbckpt.steps import current_session
 from nbckpt.steps.calls import occurrences
 from nbckpt.steps.calls.arguments import Arguments, bound, digest_of_arguments
 from nbckpt.steps.calls.attempts import Attempts, error_text
-from nbckpt.steps.calls.begun import Begun
-from nbckpt.steps.calls.kept import CallId, index_of
-from nbckpt.steps.calls.known import Known
+from nbckpt.steps.calls.decorated_function import DecoratedFunction
+from nbckpt.steps.calls.kept_calls import CallId, index_of
+from nbckpt.steps.calls.step_call import StepCall
 
 
-def begin(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Begun | None:
+def begin(
+    known: DecoratedFunction, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> StepCall | None:
     """A call with its place among equals; None if it is one of a plain function.
 
     So it is without an open session, and where it cannot be told from other calls.
@@ -42,8 +44,8 @@ def begin(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Begun 
 
 
 def _begun(
-    session: Session, known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> Begun | None:
+    session: Session, known: DecoratedFunction, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> StepCall | None:
     plan = known.plan
     try:
         values = bound(plan, args, kwargs)
@@ -64,4 +66,4 @@ def _begun(
     call = key._replace(n=occurrence.number)
     step = occurrences.running_name(session)
     place = occurrences.Place(among, within, occurrence)
-    return Begun(known, session, call, code, arguments, place, step, Attempts(plan))
+    return StepCall(known, session, call, code, arguments, place, step, Attempts(plan))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from nbckpt.digests import Digest
 from nbckpt.fingerprint.code.bytecode import NOTHING
 from nbckpt.fingerprint.keys.inputs import MODULE, Inputs
-from nbckpt.fingerprint.names import DECORATED
+from nbckpt.fingerprint.user_names import DECORATED
 from nbckpt.fingerprint.values.homes import is_named
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.model import Key

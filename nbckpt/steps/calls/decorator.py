@@ -9,9 +9,9 @@ from types import FunctionType
 from typing import Any, ParamSpec, TypeVar, overload
 
 from nbckpt.errors import UsageError
-from nbckpt.fingerprint.names import DECORATED
+from nbckpt.fingerprint.user_names import DECORATED
+from nbckpt.steps.calls.decorated_function import DecoratedFunction, decorated_function
 from nbckpt.steps.calls.items import stream, stream_async
-from nbckpt.steps.calls.known import Known, known_of
 from nbckpt.steps.calls.plans import Plan
 from nbckpt.steps.calls.running import call, call_async
 
@@ -118,14 +118,14 @@ def again(function: FunctionType, options: dict[str, Any]) -> Callable[..., Any]
 def _decorated(plan: Plan) -> Callable[..., Any]:
     """The function of a plan, of the same kind: with `async`, with `yield`, or without."""
     function = plan.function
-    known = known_of(plan)
+    known = decorated_function(plan)
     wrapper = _wrapper_of(known, function)
     functools.update_wrapper(wrapper, function)
     setattr(wrapper, DECORATED, (again, (function, plan.options())))
     return wrapper
 
 
-def _wrapper_of(known: Known, function: FunctionType) -> Callable[..., Any]:
+def _wrapper_of(known: DecoratedFunction, function: FunctionType) -> Callable[..., Any]:
     if inspect.isasyncgenfunction(function):
         return stream_async(known)
     if inspect.iscoroutinefunction(function):

@@ -8,7 +8,7 @@ from typing import Any
 
 from nbckpt.digests import digest_of
 from nbckpt.errors import TRUST_IT, UncertainError, UsageError
-from nbckpt.fingerprint.names import DECORATED
+from nbckpt.fingerprint.user_names import DECORATED
 from nbckpt.model import Record
 from nbckpt.runtime import clock
 from nbckpt.runtime.interrupts import result_of
@@ -16,7 +16,7 @@ from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.steps.calls.arguments import Arguments
 from nbckpt.steps.calls.code import Code
-from nbckpt.steps.calls.kept import (
+from nbckpt.steps.calls.kept_calls import (
     KIND,
     Asked,
     CallId,

@@ -17,15 +17,15 @@ from nbckpt.model import Key
 from nbckpt.runtime.interrupts import result_of
 from nbckpt.steps.calls.arguments import digest_of_value
 from nbckpt.steps.calls.attempts import error_text
-from nbckpt.steps.calls.begun import Answer
 from nbckpt.steps.calls.code import Code, Reached
 from nbckpt.steps.calls.item_results import Keeping, Kept, Place
 from nbckpt.steps.calls.outcomes import Outcome, Task
 from nbckpt.steps.calls.running import durable
-from nbckpt.steps.calls.telling import tell
+from nbckpt.steps.calls.step_call import Answer
+from nbckpt.steps.calls.step_messages import tell
 from nbckpt.steps.execution.step_state import StepState
 from nbckpt.steps.loops.clock import Clock
-from nbckpt.steps.loops.finished import digest_of_item, digest_of_key, is_place
+from nbckpt.steps.loops.finished_items import digest_of_item, digest_of_key, is_place
 from nbckpt.text.describe import preview_of
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nbckpt.errors import CaptureError
 from nbckpt.steps.calls.attempts import Attempts
 from nbckpt.steps.calls.beginning import begin
-from nbckpt.steps.calls.begun import Begun
-from nbckpt.steps.calls.known import Known
+from nbckpt.steps.calls.decorated_function import DecoratedFunction
 from nbckpt.steps.calls.results import decoded, encoded
 from nbckpt.steps.calls.running import kept
+from nbckpt.steps.calls.step_call import StepCall
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 class Tape:
     """Items that a generator yields, as bytes."""
 
-    def __init__(self, known: Known, begun: Begun | None) -> None:
+    def __init__(self, known: DecoratedFunction, begun: StepCall | None) -> None:
         self.attempts = begun.attempts if begun else Attempts(known.plan)
         self._begun = begun
         self._namespace = known.plan.namespace
@@ -90,7 +90,9 @@ class Tape:
         return [bytes(part) if part.readonly else bytearray(part) for part in parts]
 
 
-def stream(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Generator[Any, Any, Any]:
+def stream(
+    known: DecoratedFunction, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Generator[Any, Any, Any]:
     """Yield a generator's items and return its result, from the store or from a run."""
     begun = begin(known, args, kwargs)
     if begun is not None and (answer := begun.answer()) is not None:
@@ -136,7 +138,7 @@ def _taped(inner: Generator[Any, Any, Any], tape: Tape) -> Generator[Any, Any, A
         tape.answered(sent, thrown)
 
 
-def stream_async(known: Known) -> Callable[..., AsyncGenerator[Any, Any]]:
+def stream_async(known: DecoratedFunction) -> Callable[..., AsyncGenerator[Any, Any]]:
     """A function like the one that is known, of what its generators yield, or did."""
 
     async def yielding(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, Any]:
@@ -194,7 +196,7 @@ async def _next(
     return _Came(item)
 
 
-def _decoded(piece: list[memoryview], known: Known) -> Any:
+def _decoded(piece: list[memoryview], known: DecoratedFunction) -> Any:
     # The answer that it is a part of has come back, so its record is trusted.
     return decoded(piece, known.plan.namespace, trusted=True)
 

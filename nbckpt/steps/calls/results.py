@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.errors import CaptureError, RestoreError
-from nbckpt.fingerprint.names import is_user_name
+from nbckpt.fingerprint.user_names import is_user_name
 from nbckpt.fingerprint.values.plain import levels_of
 
 if TYPE_CHECKING:
@@ -42,12 +42,12 @@ def encoded(value: object, namespace: dict[str, object]) -> list[Buffer]:
 
 
 def _why_not(error: EncodeError, value: object) -> str:
-    from nbckpt.codecs import refused
+    from nbckpt.codecs import refused_objects
     from nbckpt.text.describe import type_name_of
 
-    path = refused.path_to(error.culprit, {RESULT: value})
+    path = refused_objects.path_to(error.culprit, {RESULT: value})
     where = path[-1][0] if path else RESULT
-    reason = refused.reason_of(error.__cause__ or error)
+    reason = refused_objects.reason_of(error.__cause__ or error)
     return f"{where}, a {type_name_of(error.culprit)}: {reason}"
 
 

@@ -10,12 +10,12 @@ from typing import Any
 from nbckpt.errors import StoreError
 from nbckpt.steps.calls.attempts import Attempts
 from nbckpt.steps.calls.beginning import begin
-from nbckpt.steps.calls.begun import Begun
-from nbckpt.steps.calls.known import Known
+from nbckpt.steps.calls.decorated_function import DecoratedFunction
 from nbckpt.steps.calls.limits import awaited_within, limited
+from nbckpt.steps.calls.step_call import StepCall
 
 
-def call(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def call(known: DecoratedFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Result of a function, from the store or from a run."""
     begun = begin(known, args, kwargs)
     if begun is None:
@@ -36,7 +36,9 @@ def call(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return value
 
 
-def _run(known: Known, attempts: Attempts, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _run(
+    known: DecoratedFunction, attempts: Attempts, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     while True:
         try:
             return limited(known.plan, args, kwargs)
@@ -47,7 +49,9 @@ def _run(known: Known, attempts: Attempts, args: tuple[Any, ...], kwargs: dict[s
         time.sleep(wait_s)
 
 
-async def call_async(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+async def call_async(
+    known: DecoratedFunction, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Result of a coroutine function, as in `call`; the loop goes on while the disk writes."""
     begun = begin(known, args, kwargs)
     if begun is None:
@@ -70,7 +74,7 @@ async def call_async(known: Known, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 async def _run_async(
-    known: Known, attempts: Attempts, args: tuple[Any, ...], kwargs: dict[str, Any]
+    known: DecoratedFunction, attempts: Attempts, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     plan = known.plan
     while True:
@@ -94,7 +98,7 @@ async def durable(written: Future[None]) -> None:
     await asyncio.shield(asyncio.wrap_future(written))
 
 
-async def kept(begun: Begun, written: Future[None] | None) -> None:
+async def kept(begun: StepCall, written: Future[None] | None) -> None:
     """Return when an answer is durable; if the disk refuses, that is told."""
     if written is not None:
         try:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from nbckpt.capture.observation import Ran
 from nbckpt.digests import Digest, Json
 from nbckpt.fingerprint import code
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 from nbckpt.model import Cell, Checkpoint, Key
 from nbckpt.runtime import clock
 from nbckpt.runtime.interrupts import whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 
 if TYPE_CHECKING:
     import threading

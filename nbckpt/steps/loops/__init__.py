@@ -5,7 +5,7 @@ loop may stand in the code, `tracking` gives the items, `followed` follows one l
 keeps how far it came.
 """
 
+from nbckpt.steps.loops.loop_form import caller, require_plain, require_top_level
 from nbckpt.steps.loops.tracking import Tracked
-from nbckpt.steps.loops.written import caller, require_plain, require_top_level
 
 __all__ = ["Tracked", "caller", "require_plain", "require_top_level"]

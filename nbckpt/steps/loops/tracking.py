@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 from nbckpt.errors import UsageError
 from nbckpt.steps.execution.execution_state import Execution
-from nbckpt.steps.loops.followed import Loop, LoopItems, begun_loop
+from nbckpt.steps.loops.loop import Loop, LoopItems, begun_loop
 
 Item = TypeVar("Item")
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from nbckpt.fingerprint import code
-from nbckpt.fingerprint.names import RESULT
+from nbckpt.fingerprint.user_names import RESULT
 from nbckpt.fingerprint.values.lookups import reaches_all
 from nbckpt.model import Checkpoint
 from nbckpt.session.history.recorded_cells import Recorded, parsed, recorded

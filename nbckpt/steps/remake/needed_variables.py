@@ -9,10 +9,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from nbckpt.capture.observation.graph_hooks import follows_graphs
-from nbckpt.capture.observation.reached import reached
+from nbckpt.capture.observation.reachable_code import reached
 from nbckpt.fingerprint import code as analysis
 from nbckpt.fingerprint import keys
-from nbckpt.fingerprint.names import RESULT
+from nbckpt.fingerprint.user_names import RESULT
 from nbckpt.steps.remake.makers import lacking
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from nbckpt.capture.selection import Selection
 from nbckpt.digests import Digest
 from nbckpt.fingerprint.code.scopes import future_flags
 from nbckpt.fingerprint.keys import is_users_name
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 from nbckpt.fingerprint.values import ValueDigester
 from nbckpt.model import Checkpoint
 from nbckpt.runtime import sandbox

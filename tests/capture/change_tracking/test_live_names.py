@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from nbckpt.capture.change_tracking import live_names
 from nbckpt.capture.change_tracking.live_names import LiveNames, addresses_of, changed_words
-from nbckpt.fingerprint.names import Own, is_odd_name, is_user_name
+from nbckpt.fingerprint.user_names import Own, is_odd_name, is_user_name
 
 
 class Nbckpts(Own):

@@ -147,7 +147,7 @@ _SHARED = (
     "nbckpt.steps.restore.effects",
     "nbckpt.capture.observation.attachments",
     "nbckpt.capture.observation.files",
-    "nbckpt.capture.observation.names",
+    "nbckpt.capture.observation.indirect_names",
     "nbckpt.capture.observation.shown_widgets",
     "nbckpt.capture.observation.process_state.reach",
     "nbckpt.steps.step",

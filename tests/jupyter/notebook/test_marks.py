@@ -170,7 +170,7 @@ def test_after_a_rerun_the_marks_are_those_of_its_line(shell: Any) -> None:
 
 def test_a_move_that_nothing_tells_of_is_seen(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     notebook = notebook_that_ran(shell)
-    monkeypatch.setattr("nbckpt.jupyter.notebook.happened.LATE_S", 0.0)
+    monkeypatch.setattr("nbckpt.jupyter.notebook.namespace_history.LATE_S", 0.0)
     before = notebook.states()
 
     notebook.session.restore_position(notebook.session.get("load"))

@@ -9,7 +9,7 @@ import pytest
 
 from nbckpt.errors import BranchNotFoundError
 from nbckpt.jupyter.notebook.resume_forecast import resume_plan
-from nbckpt.jupyter.panel import Panel
+from nbckpt.jupyter.page_requests import Panel
 from nbckpt.timeline.checkpoint_records import checkpoint_record
 from tests.jupyter.notebook.cells import Notebook
 

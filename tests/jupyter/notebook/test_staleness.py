@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nbckpt.jupyter.notebook.marks import Marks
-from nbckpt.jupyter.notebook.present import Present
+from nbckpt.jupyter.notebook.present_values import Present
 from tests.jupyter.notebook.cells import Notebook, notebook_that_ran
 
 

@@ -14,8 +14,8 @@ from hypothesis.extra import numpy as hnp
 from nbckpt.reports.diff.aligning import stretches
 from nbckpt.reports.diff.details import Limits
 from nbckpt.reports.diff.families import detail
-from nbckpt.reports.diff.telling import told, told_apart
 from nbckpt.reports.diff.trees import are_equal
+from nbckpt.reports.diff.value_texts import told, told_apart
 
 ALL = Limits(rows=10_000, lines=10_000, characters=10_000)
 LISTS = st.lists(st.integers(0, 12), max_size=30)

@@ -14,7 +14,7 @@ import pytest
 
 from nbckpt.config.settings import Settings
 from nbckpt.errors import StoreError
-from nbckpt.session.maintenance import trust
+from nbckpt.session.maintenance import trust_verb
 from nbckpt.session.maintenance.prune_request import prune
 from nbckpt.session.session import Session
 from nbckpt.storage import disk
@@ -223,7 +223,7 @@ def test_a_trust_is_told_and_is_in_the_journal_of_a_session_that_has_one(
     other = Session(store, {}, notebook="other")
     other.checkpoint("b", sync=True)
 
-    trust.trust(store, other.timeline, session=other)
+    trust_verb.trust(store, other.timeline, session=other)
 
     (event,) = [e for e in records_of(other, "event") if e["event"] == "trusted"]
     assert event["checkpoints"] == 1

@@ -14,7 +14,7 @@ from nbckpt.config.setting_kinds import NAMES, OF_ANYBODY
 from nbckpt.config.sources import settings_from, settings_of
 from nbckpt.errors import UntrustedError
 from nbckpt.jupyter.shell import load, unload
-from nbckpt.session.maintenance import trust
+from nbckpt.session.maintenance import trust_verb
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.storage.store import Store
@@ -90,12 +90,12 @@ def test_no_command_deletes_by_them_before_they_are_trusted(
 
 def test_what_is_changed_after_somebody_looked_is_not_trusted(tmp_path: Path) -> None:
     store = theirs(tmp_path / "s")
-    told = trust.strange(store, Session(store, {}).timeline)
+    told = trust_verb.strange(store, Session(store, {}).timeline)
     (store.path / "config.json").write_text('{"max_size": 5}')
 
     with pytest.raises(UntrustedError, match="look again"):
-        trust.take_over(store, told.seen)
-    trust.trust(store, Session(store, {}).timeline)
+        trust_verb.take_over(store, told.seen)
+    trust_verb.trust(store, Session(store, {}).timeline)
     once = settings_of(store, settings_from({}))
     (store.path / "config.json").write_text('{"max_size": 6}')
 

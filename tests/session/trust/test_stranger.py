@@ -23,10 +23,10 @@ from nbckpt.cli import main
 from nbckpt.errors import UntrustedError
 from nbckpt.jupyter.shell import attached, load, unload
 from nbckpt.jupyter.views import Views
-from nbckpt.session.maintenance import trust
+from nbckpt.session.maintenance import trust_verb
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
-from nbckpt.storage.signing import Signer
+from nbckpt.storage.line_signatures import Signer
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
 from tests.running import environment, write_notebook
@@ -227,7 +227,7 @@ def test_a_prune_and_work_on_top_of_it_make_nothing_of_it_trusted(
     assert not {"text", "built", "twice", "connection"} & opened.user_ns.keys()
     with pytest.raises(UntrustedError, match="nbckpt trust"):
         opened.run_line_magic("rewind", "theirs")
-    told = trust.strange(current_session.session().store, current_session.session().timeline)
+    told = trust_verb.strange(current_session.session().store, current_session.session().timeline)
     assert "connection" in told.recipes
     assert strange.ran == []
 
@@ -258,7 +258,7 @@ def test_what_is_added_while_somebody_looks_is_not_trusted_with_it(
 ) -> None:
     store = Store.open(strange.store)
     session = Session(store, {})
-    told = trust.strange(store, session.timeline)
+    told = trust_verb.strange(store, session.timeline)
     with monkeypatch.context() as theirs:
         theirs.setenv("NBCKPT_HOME", str(made / "home"))
         other = Store.open(strange.store)
@@ -266,18 +266,18 @@ def test_what_is_added_while_somebody_looks_is_not_trusted_with_it(
         other.close()
 
     with pytest.raises(UntrustedError, match="look again"):
-        trust.take_over(store, told.seen)
+        trust_verb.take_over(store, told.seen)
 
-    again = trust.amount(store, session.timeline)
+    again = trust_verb.amount(store, session.timeline)
     assert again.records > told.records
-    trust.take_over(store, again.seen)
+    trust_verb.take_over(store, again.seen)
     assert store.trust.untrusted().records == 0
     store.close()
 
 
 def test_nothing_is_trusted_but_the_lines_that_were_looked_at(strange: Strange) -> None:
     store = Store.open(strange.store)
-    told = trust.strange(store, Session(store, {}).timeline)
+    told = trust_verb.strange(store, Session(store, {}).timeline)
     for journal in (strange.store / "journal").iterdir():
         lines = journal.read_bytes().splitlines()
         texts = (
@@ -286,14 +286,14 @@ def test_nothing_is_trusted_but_the_lines_that_were_looked_at(strange: Strange) 
         written = (Signer().line(text.decode(), n) for n, text in enumerate(texts))
         journal.write_bytes(b"".join(written))  # as many as before
 
-    trust.take_over(store, told.seen)
+    trust_verb.take_over(store, told.seen)
 
     assert store.trust.untrusted().records == told.records
     store.close()
     again = Store.open(strange.store)
     assert again.trust.untrusted().records == told.records
     with pytest.raises(UntrustedError, match="look again"):
-        trust.take_over(again, told.seen)
+        trust_verb.take_over(again, told.seen)
     again.close()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nbckpt.errors import BudgetError, FormatError, StoreError, UsageError
-from nbckpt.fingerprint.names import is_nbckpts_own
+from nbckpt.fingerprint.user_names import is_nbckpts_own
 from nbckpt.steps.calls.item_results import Keeping
 from nbckpt.steps.execution.step_state import StepState
 from nbckpt.storage.store import Store

@@ -12,7 +12,7 @@ from nbckpt.errors import UsageError
 from nbckpt.jupyter.shell import load, unload
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.steps import current_session
-from nbckpt.steps.loops.finished import Finished, digest_of_item
+from nbckpt.steps.loops.finished_items import Finished, digest_of_item
 from nbckpt.storage.check import check
 from nbckpt.storage.store import Store
 from tests.running import noted

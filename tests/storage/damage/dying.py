@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 from nbckpt.storage.repairing import repair
 from nbckpt.storage.store import Store
 from tests.storage.damage.everything import make_everything
@@ -22,7 +22,7 @@ CHANGING = ("open", "pwrite", "ftruncate", "fsync", "fdatasync", "rename", "unli
 DEAD = 9
 
 
-class Dying(system.Files):
+class Dying(file_calls.Files):
     """The file system of a process that is killed before its n-th call that may change anything."""
 
     def __init__(self, at: int) -> None:
@@ -59,7 +59,7 @@ def dies_at(path: Path, step: int) -> bool:
     """Whether a repair that dies at a step gets there."""
     child = os.fork()
     if child == 0:
-        system.files = Dying(step)
+        file_calls.files = Dying(step)
         repaired(path)
         os._exit(0)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == DEAD

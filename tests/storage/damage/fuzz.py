@@ -29,18 +29,18 @@ from nbckpt.errors import NbckptError
 from nbckpt.llm.bodies import decoded, events_in, has_broken_event
 from nbckpt.llm.usage import usage_of
 from nbckpt.storage.blobs import decode_root
+from nbckpt.storage.chunk_forms import Expander
+from nbckpt.storage.chunk_search import salvaged
 from nbckpt.storage.ciphers import Cipher
-from nbckpt.storage.counting import CHECKPOINT, blobs_named
-from nbckpt.storage.entries import Entries
+from nbckpt.storage.counted_records import CHECKPOINT, blobs_named
 from nbckpt.storage.folder import read_mark
-from nbckpt.storage.forms import Expander
-from nbckpt.storage.frames import Place, raw_frame
-from nbckpt.storage.lines import read_text
+from nbckpt.storage.frame_entries import Entries
+from nbckpt.storage.index_frames import Place, raw_frame
+from nbckpt.storage.journal_lines import read_text
+from nbckpt.storage.line_signatures import Signer
 from nbckpt.storage.packs import find_frames, header_problem
 from nbckpt.storage.rewriting import folded
 from nbckpt.storage.sealed_lines import SealedSigner
-from nbckpt.storage.searching import salvaged
-from nbckpt.storage.signing import Signer
 from nbckpt.storage.store import Store
 from nbckpt.storage.unlocking import unlocked
 from nbckpt.storage.user import User

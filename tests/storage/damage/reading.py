@@ -15,11 +15,11 @@ from nbckpt.capture.decode import Values
 from nbckpt.config.settings import Settings
 from nbckpt.config.sources import with_stored
 from nbckpt.errors import NbckptError
-from nbckpt.fingerprint import random_state
+from nbckpt.fingerprint import process_generators
 from nbckpt.model import Record
 from nbckpt.storage.check import check
 from nbckpt.storage.check_report import Report
-from nbckpt.storage.counting import CHECKPOINT, blobs_named
+from nbckpt.storage.counted_records import CHECKPOINT, blobs_named
 from nbckpt.storage.query import relation
 from nbckpt.storage.rewriting import folded
 from nbckpt.storage.store import Store
@@ -121,7 +121,7 @@ def _look(things: dict[tuple[str, ...], str | Error], store: Store, timeline: Ti
         manifest = timeline.manifest(checkpoint.id)
         values = Values(store, manifest)
         for name, variable in manifest.items():
-            if name in random_state.NAMES:
+            if name in process_generators.NAMES:
                 continue
             once = (
                 variable.blob,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nbckpt.storage.marking import mend_mark
+from nbckpt.storage.mark_repair import mend_mark
 from nbckpt.storage.repairing import repair
 from nbckpt.storage.store import Store
 from tests.running import environment

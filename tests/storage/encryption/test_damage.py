@@ -13,7 +13,7 @@ from nbckpt.cli import main
 from nbckpt.errors import NbckptError
 from nbckpt.session.session import Session
 from nbckpt.storage.check import check
-from nbckpt.storage.outside import check_from_outside
+from nbckpt.storage.check_without_key import check_from_outside
 from nbckpt.storage.store import Store
 
 

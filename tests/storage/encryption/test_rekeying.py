@@ -16,7 +16,7 @@ import pytest
 from nbckpt.cli import main
 from nbckpt.errors import NbckptError, SealedError, StoreError, UsageError
 from nbckpt.session.session import Session
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 from nbckpt.storage.check import check
 from nbckpt.storage.key_sources import make_key
 from nbckpt.storage.rekeying import rekey
@@ -189,7 +189,7 @@ def test_a_disk_that_cannot_swap_folders_keeps_the_store_as_it_was(
     def refuse(*_: object) -> None:
         raise OSError(22, "Invalid argument")
 
-    monkeypatch.setattr(system.files, "exchange", refuse, raising=True)
+    monkeypatch.setattr(file_calls.files, "exchange", refuse, raising=True)
     with pytest.raises(StoreError, match="cannot swap"):
         rekey(path, key=keys[0], new=keys[1], everything=True)
 
@@ -200,7 +200,7 @@ def test_a_disk_that_cannot_swap_folders_keeps_the_store_as_it_was(
 WORKER = """
 import itertools, os, signal, sys
 from pathlib import Path
-from nbckpt.storage import system
+from nbckpt.storage import file_calls
 from nbckpt.storage.rekeying import rekey
 
 path, key, new, last = Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
@@ -214,7 +214,7 @@ def dying(call):
     return counted
 
 for name in ("pwrite", "fsync", "fdatasync", "rename", "exchange", "unlink", "mkdir", "open"):
-    setattr(system.files, name, dying(getattr(system.files, name)))
+    setattr(file_calls.files, name, dying(getattr(file_calls.files, name)))
 done = rekey(path, key=key, new=new, everything=sys.argv[5] == "all")
 print(next(count))
 """

@@ -18,7 +18,7 @@ from blake3 import blake3
 from nbckpt.cli import main
 from nbckpt.errors import FormatError, SealedError
 from nbckpt.session.session import Session
-from nbckpt.storage import large
+from nbckpt.storage import large_parts
 from nbckpt.storage.check import check
 from nbckpt.storage.key_sources import make_key
 from nbckpt.storage.parquet_files import read_table
@@ -250,7 +250,9 @@ def test_a_restored_array_is_put_back_without_a_look_at_it(
     store = Store.open(tmp_path / "s")
     _, part = store.get_blob(digest)
     hashed: list[int] = []
-    monkeypatch.setattr(large, "blake3", lambda chunk: hashed.append(len(chunk)) or blake3(chunk))
+    monkeypatch.setattr(
+        large_parts, "blake3", lambda chunk: hashed.append(len(chunk)) or blake3(chunk)
+    )
 
     assert store.put_blob([b"", part]) == digest
 

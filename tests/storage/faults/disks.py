@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from nbckpt.storage import system
-from nbckpt.storage.system import Files
+from nbckpt.storage import file_calls
+from nbckpt.storage.file_calls import Files
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -260,8 +260,8 @@ class Disk(Files):
 @contextmanager
 def in_place(disk: Files) -> Iterator[None]:
     """Within the block the storage asks `disk`."""
-    before, system.files = system.files, disk
+    before, file_calls.files = file_calls.files, disk
     try:
         yield
     finally:
-        system.files = before
+        file_calls.files = before

@@ -18,7 +18,7 @@ from itertools import count, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from nbckpt.storage.system import Files
+from nbckpt.storage.file_calls import Files
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -12,7 +12,7 @@ import pytest
 from nbckpt.errors import StoreError
 from nbckpt.session.session import Session
 from nbckpt.storage.check import check
-from nbckpt.storage.counting import blobs_named
+from nbckpt.storage.counted_records import blobs_named
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
 from nbckpt.timeline.retention import Retention

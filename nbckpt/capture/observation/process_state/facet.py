@@ -17,7 +17,7 @@ from nbckpt.capture.observation.process_state.state_json import IS_AS_BEFORE, St
 from nbckpt.capture.observation.process_state.state_setter import StateSetter
 from nbckpt.capture.observation.replacing import Replacement
 from nbckpt.digests import Digest, Json
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 
 
 @dataclass(eq=False)
@@ -251,7 +251,7 @@ class ProcessState(Own):
         readings = (*before.values(), *self._readings.now.values())
         held = {id(o): o for _, objects in self._held_by(readings) for o in objects}
         if held:
-            from nbckpt.capture.observation.called_back import touched_by
+            from nbckpt.capture.observation.callback_changes import touched_by
 
             self._touch(touched_by(held.values(), self._namespace))
 

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from nbckpt.capture.observation.process_state.held import Held
 from nbckpt.capture.observation.process_state.kinds import ABSENT, Reading
+from nbckpt.capture.observation.process_state.logger_objects import Held
 from nbckpt.capture.observation.process_state.state_json import OfVariable
 from nbckpt.digests import Digest, Json, digest_of_json
 from nbckpt.fingerprint.code import Names
 from nbckpt.fingerprint.keys.inputs import Inputs
 from nbckpt.fingerprint.keys.reach import definitions_in
-from nbckpt.fingerprint.names import is_user_name
 from nbckpt.fingerprint.referents import names_reached
+from nbckpt.fingerprint.user_names import is_user_name
 from nbckpt.fingerprint.values import ValueDigester
 from nbckpt.fingerprint.values.plain import ATOMS
 

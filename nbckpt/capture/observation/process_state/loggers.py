@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import Any
 
-from nbckpt.capture.observation.process_state.held import FIELDS, Held, Teller, is_one
 from nbckpt.capture.observation.process_state.kinds import ANYTHING, Change, Imported, Kind
+from nbckpt.capture.observation.process_state.logger_objects import FIELDS, Held, Teller, is_one
 from nbckpt.capture.observation.process_state.state_json import MARK, OfVariable
 from nbckpt.digests import Json
 from nbckpt.timeline.events import is_level_ours

@@ -9,7 +9,7 @@ from typing import Any
 
 from nbckpt.capture.observation.process_state.kinds import ABSENT, Imported, Kind, Reading
 from nbckpt.capture.observation.process_state.state_json import IS_ABSENT, is_settable, short_digest
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 
 
 class Readings(Own):

@@ -14,7 +14,7 @@ from nbckpt.capture.observation.process_state.state_json import (
     short_digest,
 )
 from nbckpt.digests import Digest, Json
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 
 
 class StateDifferences(Own):

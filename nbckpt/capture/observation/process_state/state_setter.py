@@ -18,7 +18,7 @@ from nbckpt.capture.observation.process_state.state_json import (
     short_digest,
 )
 from nbckpt.digests import Json
-from nbckpt.fingerprint.names import Own
+from nbckpt.fingerprint.user_names import Own
 
 _MANY = 3
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from nbckpt.codecs.tensors import is_tensor
 from nbckpt.errors import CaptureError, line_of
-from nbckpt.storage.beside import new_file
+from nbckpt.storage.new_folders import new_file
 from nbckpt.text.describe import type_name_of
 
 

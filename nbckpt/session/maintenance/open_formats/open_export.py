@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nbckpt.capture.decode import Values
 from nbckpt.capture.restore import nothing_drawn
 from nbckpt.errors import NOT_YOURS, CaptureError, NbckptError, StoreError, line_of
-from nbckpt.fingerprint.random_state import NAMES as RANDOM
+from nbckpt.fingerprint.process_generators import NAMES as RANDOM
 from nbckpt.model import Checkpoint, Manifest, Refusal, Variable
 from nbckpt.session.maintenance.export import checkpoint_to_export
 from nbckpt.session.maintenance.export_report import ExportedFiles
@@ -21,7 +21,7 @@ from nbckpt.session.maintenance.open_formats.executed_cells import notebook_of
 from nbckpt.session.maintenance.open_formats.file_names import file_stems
 from nbckpt.session.maintenance.open_formats.json_values import json_bytes
 from nbckpt.session.maintenance.open_formats.value_formats import formats_of, put
-from nbckpt.storage.beside import new_folder
+from nbckpt.storage.new_folders import new_folder
 from nbckpt.version import __version__
 
 if TYPE_CHECKING:

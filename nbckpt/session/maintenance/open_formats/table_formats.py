@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nbckpt.errors import CaptureError, line_of
-from nbckpt.storage.beside import new_file
+from nbckpt.storage.new_folders import new_file
 from nbckpt.storage.parquet_files import write_parquet
 from nbckpt.text.describe import type_name_of
 from nbckpt.types.pyarrow import UNNAMED

@@ -16,7 +16,7 @@ from nbckpt.session.maintenance.open_formats import (
     plain_tables,
     table_formats,
 )
-from nbckpt.storage.beside import new_file
+from nbckpt.storage.new_folders import new_file
 from nbckpt.types.registry import adapter_for
 
 

@@ -1,0 +1,240 @@
+"""One call of a step: known by what it depends on, answered from the store, or kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple, TypeVar
+
+from nbckpt.errors import CaptureError, NbckptError, StoreError
+from nbckpt.llm import scope
+from nbckpt.model import Record, is_trusted
+from nbckpt.runtime import clock
+from nbckpt.runtime.interrupts import result_of
+from nbckpt.session.session import Session
+from nbckpt.steps.calls import intents, occurrences
+from nbckpt.steps.calls.arguments import Arguments, digest_of_arguments
+from nbckpt.steps.calls.attempts import Attempts, error_text
+from nbckpt.steps.calls.code import Code
+from nbckpt.steps.calls.decorated_function import DecoratedFunction
+from nbckpt.steps.calls.kept_calls import (
+    KIND,
+    CallId,
+    Index,
+    index_of,
+)
+from nbckpt.steps.calls.occurrences import Occurrences, Place
+from nbckpt.steps.calls.results import decoded, encoded
+from nbckpt.steps.calls.step_messages import tell
+from nbckpt.steps.execution.step_state import StepState
+
+_R = TypeVar("_R")
+_NO_MEMBERS: Record = MappingProxyType({})
+
+
+class Answer(NamedTuple):
+    """Kept result of a call."""
+
+    value: object
+
+
+@dataclass(eq=False)
+class StepCall:
+    """A call that has its place among its equals.
+
+    Attributes
+    ----------
+    own
+        Where the calls are counted that it makes itself.
+    """
+
+    known: DecoratedFunction
+    session: Session
+    id: CallId
+    code: Code
+    arguments: Arguments
+    place: Place
+    step: str | None
+    attempts: Attempts
+    own: Occurrences = field(default_factory=Occurrences)
+    began: float = field(default_factory=time.perf_counter)
+
+    def __post_init__(self) -> None:
+        name, _, arguments, n = self.id
+        self._calls = scope.within(f"{name}({arguments[:16]})#{n}")
+
+    def inside(self, function: Callable[..., _R], /, *args: Any) -> _R:
+        """Call a function; what it calls belongs to this call: other steps, and models.
+
+        So nothing shifts for what comes after it when it is answered, and each of several equal
+        calls that has no answer asks a model anew.
+        """
+        within = occurrences.inside
+        answer: _R = scope.inside(self._calls, within, self.own, function, *args)
+        return answer
+
+    async def inside_async(self, function: Callable[..., Awaitable[_R]], /, *args: Any) -> _R:
+        """As `inside`, of one to wait for."""
+        within = occurrences.inside_async
+        return await scope.inside_async(self._calls, within, self.own, function, *args)
+
+    @property
+    def is_anew(self) -> bool:
+        """True if it is to run though there may be an answer: by ``--fresh``, or when recording."""
+        return self.session.state(StepState).pays_again or scope.here().mode == "record"
+
+    @property
+    def index(self) -> Index:
+        """Index of the calls in the store."""
+        return index_of(self.session)
+
+    def answer(self) -> Answer | None:
+        """Kept result of this call, as a copy of the caller's own; None if it is to run.
+
+        Raises
+        ------
+        UncertainError
+            If it must not be repeated, and nobody knows whether it was done.
+        """
+        plan = self.known.plan
+        if plan.once:
+            record = intents.certain(self.session, self.id, self.code, self.arguments)
+        else:
+            record = None if self.is_anew else self.index.done(self.id)
+        if record is None:
+            self._say_why()
+            return None
+        try:
+            parts = self.session.store.get_blob(record["blob"])
+            answer = Answer(decoded(parts, plan.namespace, trusted=is_trusted(record)))
+        except Exception as error:  # a value's own code may raise anything
+            problem = f"step {plan.name!r}: its result did not come back: {error_text(error)}"
+            if plan.once:
+                raise intents.not_back(plan.name, problem) from error
+            tell(self.session, f"{problem}; it runs again")
+            return None
+        if (within := scope.here().scope) is not None:
+            within.count("calls_replayed", "")
+        return answer
+
+    def _say_why(self) -> None:
+        """Where there is an answer by other code, say what differs."""
+        # Functions that differ by what they close over have one name and are all there at once.
+        if self.is_anew or self.known.plan.function.__closure__:
+            return
+        if why := self.index.why_anew(self.id, self.code):
+            name = self.known.plan.name
+            self.known.tell_once(self.session, self.code.digest, f"step {name!r} runs again: {why}")
+
+    # -- what becomes of it
+
+    def intend(self) -> None:
+        """Have it durable that the function is about to run, if it must not run twice.
+
+        Raises
+        ------
+        StoreError
+            If the disk refuses: the function has not run.
+        """
+        if (future := self.intention()) is not None:
+            result_of(future)
+
+    def intention(self) -> Future[None] | None:
+        """The same, for who waits otherwise."""
+        return self._append("intent") if self.known.plan.once else None
+
+    def failed(self, error: BaseException) -> None:
+        """Note that there is no answer: the next equal call stands in its place."""
+        self.place.give_back(self.id.key)
+        try:
+            self._append("failed", {"error": error_text(error)}, durable=self.known.plan.once)
+        except NbckptError as problem:
+            tell(
+                self.session, f"step {self.known.plan.name!r}: its failure was NOT kept: {problem}"
+            )
+
+    def keep(self, value: object, **members: object) -> Future[None] | None:
+        """Put an answer into the store; the future is done when it is durable, None if it is not.
+
+        Why it is not kept is told: what the function made is there all the same.
+        """
+        plan = self.known.plan
+        try:
+            self.place.among.unanswered |= self.own.unanswered  # so is what calls this
+            if self.own.unanswered or (self._calls is not None and self._calls.is_unanswered):
+                return self.keep_nothing("a question of it was not answered")
+            self._require_unchanged()
+            parts = encoded(value, plan.namespace)
+            with self.session.store.writing():
+                blob = self.session.store.put_blob(parts)
+                size = sum(memoryview(part).nbytes for part in parts)
+                kept = {"blob": blob, "size_bytes": size, **members}
+                return self._append("done", kept)
+        except (CaptureError, StoreError) as problem:
+            return self.keep_nothing(str(problem))
+        except Exception as error:  # what the function made is there all the same
+            return self.keep_nothing(f"by a defect in nbckpt: {error_text(error)}")
+
+    def wait(self, written: Future[None] | None) -> None:
+        """Return when the answer is durable; if the disk refuses, that is told."""
+        if written is None:
+            return
+        try:
+            result_of(written)
+        except StoreError as problem:
+            self.keep_nothing(str(problem))
+
+    def keep_nothing(self, why: str) -> Future[None] | None:
+        """Say that nothing is kept; of what must not be repeated, that it is done."""
+        name = self.known.plan.name
+        told = f"the result of step {name!r} is NOT kept: {why}"
+        if not self.known.plan.once:
+            tell(self.session, told)
+            return None
+        tell(self.session, f"{told}; the next equal call stops and asks, as it must not run twice")
+        return self._append("done")
+
+    def _require_unchanged(self) -> None:
+        arguments = self.arguments
+        if arguments.are_atoms:
+            return
+        if digest_of_arguments(self.known.plan, arguments.values) != arguments.digest:
+            message = (
+                "it changes what it is given, which a replay would not;"
+                " have it return what it makes of that"
+            )
+            raise CaptureError(message)
+
+    def _append(
+        self, state: str, members: Record = _NO_MEMBERS, *, durable: bool = True
+    ) -> Future[None]:
+        session, plan, made = self.session, self.known.plan, self.attempts.failed
+        record: Record = {
+            "kind": KIND,
+            "name": plan.name,
+            "state": state,
+            "code": self.id.code,
+            "arguments": self.id.arguments,
+            "occurrence": self.id.n,
+            "step": self.step,
+            "checkpoint": session.position.id,
+            "session": session.id,
+            "branch": session.position.branch,
+            "attempts": max(made, 1) if state == "failed" else made + 1,
+            "duration_s": round(time.perf_counter() - self.began, 6),
+            "created_at": clock.now(),
+            **members,
+        }
+        if (occurrence := self.place.occurrence).item:
+            record = {**record, "item": occurrence.item, "nth": occurrence.nth}
+        if plan.once:
+            record = {**record, "once": True}
+        if not self.index.knows(self.code):
+            key = self.code.key
+            record = {**record, "reads": {"inputs": key.inputs, "functions": key.functions}}
+        written = session.writes.append([record], durable=durable)
+        self.index.note(record)
+        return written
