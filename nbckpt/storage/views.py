@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nbckpt.fingerprint import process_generators
-from nbckpt.model import Checkpoint, Variable
+from nbckpt.model import Checkpoint, Variable, size_of_all
 from nbckpt.storage.store import Store
 from nbckpt.timeline.approvals import APPROVAL, Questions
 from nbckpt.timeline.events import outcome_of
@@ -204,7 +204,7 @@ def _checkpoints(_store: Store, timeline: Timeline) -> Rows:
             "cell_id": checkpoint.cell.cell_id,
             "key": checkpoint.key.digest if checkpoint.key else None,
             "n_changed": len(changed),
-            "size_bytes": sum(variable.size_bytes for variable in changed),
+            "size_bytes": size_of_all(changed),
             "tags": list(checkpoint.tags),
             "note": checkpoint.note,
             "error": checkpoint.error,

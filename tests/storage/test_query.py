@@ -76,6 +76,18 @@ def test_checkpoints_are_rows(store: Store, timeline: Timeline) -> None:
     ]  # fmt: skip
 
 
+def test_what_variables_share_counts_once(store: Store) -> None:
+    shared = {name: variable(name, "a" * 64) for name in ("x", "y")}
+    timeline = Timeline()
+    one = Checkpoint(
+        "01aaaaaa", None, "load", "main", "s1", "nb", 1.5, 0.25, Cell("y = x = []"),
+        changed={**shared, "z": variable("z", "b" * 64)},
+    )  # fmt: skip
+    timeline.apply(checkpoint_record(one))
+
+    assert ask(store, timeline, "select n_changed, size_bytes from checkpoints") == [(3, 200)]
+
+
 def test_times_reach_python(store: Store, timeline: Timeline) -> None:
     (first, _) = ask(store, timeline, "select created_at from checkpoints order by 1")
 
