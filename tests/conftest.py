@@ -124,6 +124,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
     """Note what was found before the test, and before the fixtures that it is the first to use."""
     item.stash[VERIFIED] = _log_bytes()
     _freeze(item.session, item.path)
+    gc.freeze()  # what earlier tests left is not looked through again
     yield
 
 
@@ -177,6 +178,25 @@ def understood() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(PendingWrites, "append", checked)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def beside() -> Iterator[None]:
+    """Have the tests' own modules, which are hundreds, not count as modules beside the notebook.
+
+    Each cell looks at what those hold: with all tests loaded, that is most of what a cell takes.
+    """
+    from nbckpt.capture.observation import followed_tables, ownership
+
+    may_be_users = ownership._may_be_users
+
+    def are_not_tests(top: str) -> bool:
+        return top != "tests" and may_be_users(top)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ownership, "_may_be_users", are_not_tests)
+        patch.setattr(followed_tables, "_OURS", followed_tables._OURS | {"tests"})
         yield
 
 

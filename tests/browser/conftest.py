@@ -43,7 +43,9 @@ def page(application: Application, context: BrowserContext) -> Iterator[Notebook
 def notebook(page: Notebook, request: pytest.FixtureRequest) -> Iterator[Notebook]:
     """The application's notebook; no test may leave an error in its console."""
     page.errors.clear()
+    page.page.evaluate("delete window.planted")
     yield page
+    page.sidebar.clear_filter()
     assert page.own_errors == []
 
 

@@ -40,6 +40,12 @@ class Sidebar(Parts):
         self._page.evaluate("id => window.jupyterapp.shell.activateById(id)", PANEL)
         self.node.wait_for()
 
+    def clear_filter(self) -> None:
+        """Have it show all checkpoints again, if it shows those that match a filter."""
+        field = self.root.locator("input[name=filter]")
+        if field.count() and field.input_value():
+            field.fill("")
+
     def remedy(self, name: str) -> Locator:
         """The button that it offers: `enable`, `choose-kernel`, `interrupt`, …."""
         return self.node.locator(f'button[data-remedy="{name}"]')
