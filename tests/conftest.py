@@ -61,6 +61,10 @@ _KERNELS = {
 """Modules with which tests start kernels."""
 
 
+_QUICK_PAGES = "test_sidebar.py"
+"""The tests in an application's pages that run with the quick ones, and stand for all."""
+
+
 @pytest.hookimpl(tryfirst=True)  # before `-m` chooses by the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by what they start, and cases beyond the sample of a long list."""
@@ -69,6 +73,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder = item.path.parent.as_posix()
         if folder.endswith(("tests/browser", "tests/jupyter/view")):
             item.add_marker("browser")
+        if folder.endswith("tests/browser") and item.path.name != _QUICK_PAGES:
+            item.add_marker("slow")
         if (module := getattr(item, "module", None)) is not None and _starts_kernels(module):
             item.add_marker("kernel")
         if (sampled := item.get_closest_marker("sampled")) is not None:

@@ -67,6 +67,7 @@ def as_if_built(copy: Path) -> Path:
     return built
 
 
+@pytest.mark.slow
 @needs_node
 @pytest.mark.parametrize("script", ["types", "lint", "format:check", "test"])
 def test_the_script_is_content(npm: str, script: str) -> None:

@@ -48,6 +48,7 @@ def validated(notebook: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_tutorial_gives_what_it_shows_also_from_its_store(notebook: Path, tmp_path: Path) -> None:
@@ -70,6 +71,7 @@ def test_a_tutorial_is_whole_and_names_no_place_of_anybodys(notebook: Path) -> N
     assert not re.search(r"https?:|/home/|/root/|/tmp/|/Users/", text)
 
 
+@pytest.mark.slow
 def test_a_notebook_whose_magic_is_unknown_does_not_pass(tmp_path: Path) -> None:
     notebook = write_notebook(tmp_path / "bad.ipynb", {"a": "%%checkpoint load\nx = 1"})
 

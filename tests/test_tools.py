@@ -14,6 +14,7 @@ ROOT = Path(__file__).parent.parent
 SCRIPTS = Path(sys.executable).parent
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

@@ -69,12 +69,14 @@ def test_what_is_refused_is_not_there_rather_than_wrong(
     assert outcomes[trap, "cold"]["why"] == f"NameError: name {variable!r} is not defined"
 
 
+@pytest.mark.slow
 def test_every_answer_is_right_before_anything_is_changed() -> None:
     found = _outcomes("bare", list(TRAPS), "--honest")
 
     assert {trap: o for (trap, _), o in found.items() if o["outcome"] != "right"} == {}
 
 
+@pytest.mark.slow
 def test_no_answer_is_right_when_nothing_is_brought_back() -> None:
     found = _outcomes("bare", list(TRAPS))
 

@@ -123,6 +123,7 @@ def test_a_system_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch
     assert lacking == {"chipmink": "CHIPMINK_SRC is not set"}
 
 
+@pytest.mark.slow
 def test_one_round_runs_each_system_and_finds_its_states_right() -> None:
     plan = Plan(["bare", "nbckpt", "rerun"], ["shared-refs"], scale="s", rounds=1)
 

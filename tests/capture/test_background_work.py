@@ -72,6 +72,7 @@ def test_what_a_resume_could_not_bring_back_is_made_before_a_cell_reads_it(tmp_p
     assert value == "[1, 2, 3]", said
 
 
+@pytest.mark.slow
 def test_what_a_task_changes_while_a_later_cell_waits_is_kept(tmp_path: Path) -> None:
     large = "log = [str(i) for i in range(300_000)]"  # more than a glance looks at
     job = (
@@ -84,6 +85,7 @@ def test_what_a_task_changes_while_a_later_cell_waits_is_kept(tmp_path: Path) ->
     assert value == "[7]"
 
 
+@pytest.mark.slow
 def test_what_a_task_changes_between_two_cells_is_kept(tmp_path: Path) -> None:
     large = "log = [str(i) for i in range(300_000)]"
     job = "import asyncio\nasync def job(to):\n    await asyncio.sleep(0)\n    to.append(7)"
@@ -151,6 +153,7 @@ BESIDE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("between", [False, True], ids=["while a cell waits", "between cells"])
 @pytest.mark.parametrize("name", BESIDE)
 def test_what_goes_on_beside_a_later_cell_is_kept(tmp_path: Path, name: str, between: bool) -> None:
@@ -171,6 +174,7 @@ def test_what_goes_on_beside_a_later_cell_is_kept(tmp_path: Path, name: str, bet
         assert kernel.run("x[0]").result == "'new'"
 
 
+@pytest.mark.slow
 def test_cells_that_nothing_goes_on_beside_are_not_looked_at_for_it(tmp_path: Path) -> None:
     """A thread of a pool that waits for work, and a task that is over, touch nothing."""
     pool = "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)\n"

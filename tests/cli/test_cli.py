@@ -261,6 +261,7 @@ def test_a_log_sees_what_a_session_that_still_writes_has_made_durable(
     assert capsys.readouterr().out.splitlines()[1].split()[1] == "evaluate"
 
 
+@pytest.mark.slow
 def test_a_pipe_that_is_closed_early_is_no_error(kept: Session) -> None:
     for _ in range(40):
         kept.checkpoint("again")
@@ -291,6 +292,7 @@ def test_help_and_version_come_without_anything_heavy() -> None:
         assert re.search(rf"\n    {verb}\s", done.stdout)
 
 
+@pytest.mark.slow
 def test_a_run_prints_a_table_and_for_a_failed_cell_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -323,6 +325,7 @@ def test_a_run_prints_a_table_and_for_a_failed_cell_why(
     assert found["out"] == str(tmp_path / "b.ipynb")
 
 
+@pytest.mark.slow
 def test_on_a_terminal_a_run_shows_a_bar_instead_of_lines(tmp_path: Path) -> None:
     loop = """
 with nbckpt.checkpoint("read") as step:

@@ -14,6 +14,7 @@ from nbckpt.storage.store import Store
 from tests.running import environment, texts_of
 
 
+@pytest.mark.slow
 def test_the_demo_kills_a_kernel_and_the_same_command_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

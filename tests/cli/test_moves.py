@@ -76,6 +76,7 @@ def names(nbckpt: Nbckpt, *words: str) -> list[str]:
     return [c["name"] for c in found(nbckpt, "log", *words)]
 
 
+@pytest.mark.slow
 def test_a_branch_is_moved_back_and_what_it_leaves_stays(nbckpt: Nbckpt) -> None:
     told = nbckpt("rewind", "load").stdout
     heads = {b: c["name"] for c in found(nbckpt, "log", "--all") for b in c["heads"]}
@@ -103,6 +104,7 @@ def test_a_fork_without_values_writes_no_value(nbckpt: Nbckpt, folder: Path) -> 
     assert nbckpt("fork", "use").stdout.startswith("branch 'other-2' begins at 'use'")
 
 
+@pytest.mark.slow
 def test_a_fork_with_values_is_rerun_and_can_be_resumed(nbckpt: Nbckpt, folder: Path) -> None:
     nbckpt("fork", "load", "wide", "k=k + 4", "xs=[1, 2]")
     done = found(nbckpt, "rerun")
@@ -123,6 +125,7 @@ def test_a_fork_with_values_is_rerun_and_can_be_resumed(nbckpt: Nbckpt, folder: 
     assert "    k = k + 4" in shown
 
 
+@pytest.mark.slow
 def test_a_rerun_whose_cell_fails_says_which_and_exits_with_1(folder: Path) -> None:
     command(folder, "fork", "load", "bad", "k='text'", "xs=None")
     command(folder, "update", "load", "k=None")
@@ -159,6 +162,7 @@ def test_a_notebook_resumes_on_the_branch_that_was_chosen(nbckpt: Nbckpt, folder
     store.close()
 
 
+@pytest.mark.slow
 def test_tags_and_notes_are_written_and_taken_away(nbckpt: Nbckpt) -> None:
     assert nbckpt("tag", "use", "best", "small").stdout == "tagged 'use' with 'best', 'small'\n"
     assert nbckpt("note", "use", "look", "here").stdout == "noted at 'use'\n"
@@ -180,6 +184,7 @@ def test_a_difference_is_told_as_text_and_as_json(nbckpt: Nbckpt) -> None:
     assert record["b"]["name"] == "wait"
 
 
+@pytest.mark.slow
 def test_a_dry_run_of_prune_removes_nothing_and_the_real_one_does(nbckpt: Nbckpt) -> None:
     nbckpt("tag", "load", "kept")
     dry = nbckpt("prune", "--keep-last", "1", "--dry-run").stdout
@@ -296,6 +301,7 @@ def test_code_that_raises_in_a_resumed_console_is_exit_status_1(folder: Path) ->
     assert "ZeroDivisionError" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_console_on_a_damaged_head_says_so_and_falls_back_when_asked(folder: Path) -> None:
     command(
         folder, "resume", "-c", "y = 'the word'; get_ipython().run_line_magic('checkpoint', 'end')"

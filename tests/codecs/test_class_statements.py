@@ -43,6 +43,7 @@ def test_a_class_that_was_changed_since_is_refused(change: str, auto: Any) -> No
     assert resumed(auto)["other"] == [1]
 
 
+@pytest.mark.slow
 def test_annotations_that_are_texts_stay_texts(auto: Any) -> None:
     run(auto, "from __future__ import annotations\nimport msgspec")
     run(auto, "class N(msgspec.Struct):\n    v: int\n    next: N | None = None\nn = N(1, N(2))")

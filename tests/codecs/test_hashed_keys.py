@@ -195,6 +195,7 @@ def test_frozensets_of_what_leads_to_them_come_back(auto: Any) -> None:
     assert c.me[c] is back["named"]
 
 
+@pytest.mark.slow
 def test_a_frozenset_in_a_tuple_that_it_leads_to_is_refused_each_time(auto: Any) -> None:
     run(auto, NODE)
     run(auto, "a.frozen = (frozenset([a, b]),)")
@@ -255,6 +256,7 @@ def test_what_only_functions_hold_is_filled_too(auto: Any) -> None:
     assert (back["a"].get(K(2)), back["a"].back(K(2))) == (1, 2)
 
 
+@pytest.mark.slow
 def test_another_thread_sees_live_classes_hash_as_ever_while_values_are_loaded(auto: Any) -> None:
     run(auto, "%%checkpoint one\n" + NODE + "many = {Node(str(n)): n for n in range(2_000)}")
     run(auto, "many = 0")
@@ -280,12 +282,14 @@ def test_another_thread_sees_live_classes_hash_as_ever_while_values_are_loaded(a
     assert missed == []
 
 
+@pytest.mark.slow
 def test_a_reference_that_is_a_key_of_what_it_leads_to_is_refused(auto: Any) -> None:
     run(auto, NODE + "import weakref\na.refs = {weakref.ref(a): 1}")
 
     assert "ReferenceType" in refusals()["a"]
 
 
+@pytest.mark.slow
 def test_a_rewind_hashes_by_the_class_and_the_function_of_then(auto: Any) -> None:
     run(auto, "%%checkpoint one\n" + NAMED)
     run(auto, NAMED.replace("n % 2", "n % 3").replace("self.n = n", "self.n = n + 3"))
@@ -330,6 +334,7 @@ def test_code_of_a_value_runs_few_times_however_many_names_it_asks_for(auto: Any
     assert back["made"] == [5, 5]
 
 
+@pytest.mark.slow
 def test_what_needs_a_class_that_is_refused_says_so(auto: Any) -> None:
     run(
         auto,

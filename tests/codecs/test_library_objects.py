@@ -99,6 +99,7 @@ def test_kinds_of_tokens_are_those_of_pygments(auto: Any) -> None:
     assert back[1] is pygments.Token
 
 
+@pytest.mark.slow
 def test_an_engine_brings_no_compiled_statements(auto: Any) -> None:
     pytest.importorskip("sqlalchemy")
     run(

@@ -224,6 +224,7 @@ def test_the_digest_of_a_variable_may_come_from_the_caller() -> None:
     assert asked == ["a"]
 
 
+@pytest.mark.slow
 def test_ipython_s_own_functions_are_no_inputs(shell: Any) -> None:
     shell.run_cell("import nbckpt\nx = 1")
 

@@ -414,6 +414,7 @@ def linked(pairs: list[tuple[int, int]], *, named: bool = True) -> list[Node]:
 RING = [(n, (n + 1) % 2_000) for n in range(2_000)]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(30)
 def test_sets_that_lead_back_to_those_that_hold_them_are_walked_once() -> None:
     ring = linked(RING)
@@ -429,6 +430,7 @@ def test_sets_that_lead_back_to_those_that_hold_them_are_walked_once() -> None:
     assert found != digest(ring)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("kind", [list, dict, set])
 def test_elements_of_a_set_that_share_much_are_walked_once(kind: Any) -> None:
@@ -993,6 +995,7 @@ plain = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(plain)
 def test_plain_data_keeps_its_digest_through_a_pickle(value: object) -> None:
     assert digest(through_pickle(value)) == digest(value)

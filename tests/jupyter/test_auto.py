@@ -67,6 +67,7 @@ def eventually(folder: Path, count: int, timeout_s: float = 20.0) -> list[Checkp
 # -- in a kernel --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_hundred_tiny_cells_are_joined_to_the_one_that_took_three_seconds(
     tmp_path: Path,
 ) -> None:
@@ -87,6 +88,7 @@ def test_a_hundred_tiny_cells_are_joined_to_the_one_that_took_three_seconds(
         assert {f"x{n}" for n in range(100)} | {"last"} <= set(checkpoint.changed)
 
 
+@pytest.mark.slow
 def test_a_kill_costs_no_more_than_the_interval(tmp_path: Path) -> None:
     make_sessions_that_died(tmp_path / ".nbckpt", 300)
     with Kernel(tmp_path) as kernel:
@@ -318,6 +320,7 @@ def test_what_cannot_be_kept_of_joined_cells_is_named(
 POLICIES = ("on", "skip", "cost", "every 3", "every 0.02 s", "event", "event tick")
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", range(4))
 def test_whatever_is_joined_and_wherever_one_goes_nothing_is_lost(shell: Any, seed: int) -> None:

@@ -25,6 +25,7 @@ def names_of_history() -> list[str]:
     return [c.name for c in current_session.session().history()]
 
 
+@pytest.mark.slow
 def test_a_cell_runs_once_and_is_restored_after_a_restart(
     shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -128,6 +129,7 @@ def test_top_level_await_works_in_a_checkpoint_cell(shell: Any) -> None:
     assert names_of_history() == ["a"]
 
 
+@pytest.mark.slow
 def test_a_magic_below_the_checkpoint_line_works(shell: Any) -> None:
     run(shell, "%%checkpoint a\n%%time\nx = 5")
 

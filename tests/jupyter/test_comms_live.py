@@ -136,6 +136,7 @@ def test_a_page_without_a_subshell_is_answered_when_the_cell_has_ended(kernel: K
     page.close()
 
 
+@pytest.mark.slow
 def test_a_running_step_tells_its_items_calls_and_money(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,6 +174,7 @@ def test_a_running_step_tells_its_items_calls_and_money(
             page.close()
 
 
+@pytest.mark.slow
 def test_a_kernel_that_was_killed_in_a_loop_is_resumed_with_one_write(tmp_path: Path) -> None:
     done = tmp_path / "done.txt"
     note = f"open({str(done)!r}, 'a').write"

@@ -353,6 +353,7 @@ def test_what_is_bound_to_itself_stays_what_instances_are_of(shell: Any) -> None
     assert eval("type(o) is not A and type(o).__base__ is A.__base__ is B", shell.user_ns)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["helped.CONFIG['k'] = 5", "helped.REG.append(1)"])
 def test_a_cell_that_changes_a_module_runs(shell: Any, change: str) -> None:
     import sys

@@ -154,6 +154,7 @@ def test_where_nothing_changed_nothing_is_kept_or_said(kernel: Kernel) -> None:
     assert "changed-while-idle" not in log
 
 
+@pytest.mark.slow
 def test_what_came_back_in_another_process_is_what_was_kept(kernel: Kernel, tmp_path: Path) -> None:
     made = (
         "import numpy as np, matplotlib; matplotlib.use('agg')\nfrom matplotlib import pyplot\n"
@@ -272,6 +273,7 @@ Observer.look = counting
 """
 
 
+@pytest.mark.slow
 def test_the_libraries_are_looked_at_in_a_pause_and_not_between_cells_that_come_at_once(
     tmp_path: Path,
 ) -> None:

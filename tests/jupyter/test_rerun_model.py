@@ -244,6 +244,7 @@ def notebook_text(notebook: Notebook) -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 20, 10))
 def test_a_rerun_makes_what_plain_python_makes(notebooks: Any, first: int) -> None:
     for seed in range(first, first + 10):

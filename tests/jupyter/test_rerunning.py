@@ -47,6 +47,7 @@ def heads() -> dict[str, str]:
 # -- what runs, what is restored ------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_only_what_a_fork_can_have_reached_runs(shell: Any) -> None:
     run_all(shell, *ALL)
     current_session.session().fork("start", values={"k": 5})
@@ -295,6 +296,7 @@ def test_a_block_in_a_cell_that_was_joined_runs_with_it(shell: Any) -> None:
     assert shell.user_ns["one"] == 9
 
 
+@pytest.mark.slow
 def test_a_loop_that_stopped_in_a_rerun_goes_on(shell: Any) -> None:
     loop = (
         "with nbckpt.checkpoint('loop') as step:\n    made = []\n"
@@ -526,6 +528,7 @@ def test_a_rerun_that_was_killed_goes_on_when_asked_again(tmp_path: Path) -> Non
     assert (tmp_path / "log").read_text() == "xx"
 
 
+@pytest.mark.slow
 def test_in_a_kernel_cells_await_and_magics_and_figures_work(tmp_path: Path) -> None:
     cells = (
         "%load_ext nbckpt",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.kernels import Kernel, Ran
 
 SLEEP_S = 0.8
@@ -37,6 +39,7 @@ def cell(name: str) -> str:
     return f"%%checkpoint {name}\n{effect}time.sleep({SLEEP_S})\n{CELLS[name]}"
 
 
+@pytest.mark.slow
 def test_after_a_restart_all_finished_cells_are_back_in_under_two_seconds(tmp_path: Path) -> None:
     first, first_s, state = run_all(tmp_path)
     before = (tmp_path / "ran").read_text()

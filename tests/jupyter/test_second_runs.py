@@ -163,6 +163,7 @@ def played(folder: Path, cells: list[str], kernels: int, times: int, load: str) 
 WAYS = {"live": (1, 3), "restarted": (3, 1), "live and then restarted": (2, 2)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kernels", "times"), WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_all_cells_run_again_show_what_they_do_plainly(
@@ -196,6 +197,7 @@ def test_a_word_that_others_use_too_says_nothing_of_drawing(tmp_path: Path) -> N
     assert any("restored 'cell-c1'" in notice for notice in ran[4].notices)
 
 
+@pytest.mark.slow
 def test_what_a_frame_keeps_of_a_mean_is_no_change_to_a_result(tmp_path: Path) -> None:
     cells = [
         "import pandas as pd",

@@ -198,6 +198,7 @@ ALIKE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", ALIKE.values(), ids=ALIKE)
 def test_restored_cells_show_what_they_showed(cells: list[str], tmp_path: Path) -> None:
     first = run_cells(tmp_path, cells)
@@ -210,6 +211,7 @@ def test_restored_cells_show_what_they_showed(cells: list[str], tmp_path: Path) 
     assert [cell.way for cell in again.cells] == ["restored"] * len(cells)
 
 
+@pytest.mark.slow
 def test_a_widget_that_calls_a_function_and_is_no_variable_is_made_by_its_cell(
     tmp_path: Path,
 ) -> None:
@@ -222,6 +224,7 @@ def test_a_widget_that_calls_a_function_and_is_no_variable_is_made_by_its_cell(
     assert [cell.way for cell in again.cells] == ["restored", "ran"]
 
 
+@pytest.mark.slow
 def test_restored_widgets_call_what_they_called_in_its_order(tmp_path: Path) -> None:
     cells = [
         "import ipywidgets as w\nt = w.IntText(1); seen = []\n"
@@ -240,6 +243,7 @@ def test_restored_widgets_call_what_they_called_in_its_order(tmp_path: Path) -> 
     assert outputs(again)[3][0][2] == "['own', 4, 'last', 5]"
 
 
+@pytest.mark.slow
 def test_a_widget_that_takes_the_place_of_another_in_a_variable_is_another(tmp_path: Path) -> None:
     held = "print(len(f.widget.out.outputs), f.widget.result)"
     cells = [
@@ -260,6 +264,7 @@ def test_a_widget_that_takes_the_place_of_another_in_a_variable_is_another(tmp_p
     assert outputs(edited)[5][0] == ("stdout", "1 True\n")
 
 
+@pytest.mark.slow
 def test_a_restored_link_still_links(tmp_path: Path) -> None:
     cells = [
         "import ipywidgets as w\na = w.IntSlider(); b = w.IntSlider()\n"
@@ -274,6 +279,7 @@ def test_a_restored_link_still_links(tmp_path: Path) -> None:
     assert [shown[0][2] for shown in outputs(again)[2:]] == ["4", "7"]
 
 
+@pytest.mark.slow
 def test_a_widget_comes_back_as_it_was_left(tmp_path: Path) -> None:
     cells = ["import ipywidgets as w\ns = w.IntSlider(value=3)", "s.value = 7; s.max = 50"]
     run_cells(tmp_path, cells)
@@ -290,6 +296,7 @@ def shown_by_widgets(done: Run) -> list[Any]:
     return [s["state"]["outputs"] for s in states if s["state"].get("outputs")]
 
 
+@pytest.mark.slow
 def test_output_widgets_hold_what_was_shown_in_each_cell(tmp_path: Path) -> None:
     cells = [
         "import ipywidgets as w\nout = w.Output(); out",
@@ -320,6 +327,7 @@ CLASS += (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cells", "edited", "by", "expected"),
     [

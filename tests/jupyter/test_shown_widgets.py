@@ -149,6 +149,7 @@ def play(
 LOADS = {"plain": "1", "kept": "%load_ext nbckpt\n%nbckpt auto skip"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_page_draws_what_it_draws_plainly(name: str, tmp_path: Path) -> None:
     """All cells twice, then with another input; that in a new kernel; the first one in a third."""
@@ -166,6 +167,7 @@ def test_a_page_draws_what_it_draws_plainly(name: str, tmp_path: Path) -> None:
             assert k == p, ([IMPORTS, *NOTEBOOKS[name], "the page"][number], kept[:-1])
 
 
+@pytest.mark.slow
 def test_a_widget_that_was_moved_and_made_anew_is_the_one_that_is_shown(tmp_path: Path) -> None:
     cells = ["s = w.IntSlider(max=50 if k else 3)", "display(s)", "x = s.value + 1", "x, s.value"]
     with PagedKernel(tmp_path) as kernel:

@@ -116,6 +116,7 @@ NOTEBOOKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", NOTEBOOKS.values(), ids=NOTEBOOKS)
 def test_an_unchanged_notebook_is_restored_as_a_whole(
     cells: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -131,6 +132,7 @@ def test_an_unchanged_notebook_is_restored_as_a_whole(
     assert [cell.way for cell in again.cells] == ["restored"] * len(cells)
 
 
+@pytest.mark.slow
 def test_instances_of_a_restored_namedtuple_have_no_dict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +147,7 @@ def test_instances_of_a_restored_namedtuple_have_no_dict(
     assert texts_of(again.out)["b"] == "False"
 
 
+@pytest.mark.slow
 def test_a_result_goes_with_the_variable_that_a_restored_cell_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

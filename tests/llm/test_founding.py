@@ -36,6 +36,7 @@ def killed_at_least(times: int, folder: Path, cell: str, in_flight: int, seed: i
         kills += founding.kills
 
 
+@pytest.mark.slow
 @CASES
 def test_no_answer_is_paid_for_twice_but_those_in_flight_at_a_kill(
     tmp_path: Path, cell: str, in_flight: int

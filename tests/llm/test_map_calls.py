@@ -143,6 +143,7 @@ answers = __import__("nbckpt").map(ask, range(len(documents)), workers=20)
 """
 
 
+@pytest.mark.slow
 def test_killed_with_twenty_items_in_work_no_more_than_those_are_paid_again(
     tmp_path: Path,
 ) -> None:

@@ -28,6 +28,7 @@ def asking(shell: Any, provider: Provider) -> Any:
     return shell
 
 
+@pytest.mark.slow
 def test_a_cell_that_failed_pays_for_what_is_left(asking: Any, provider: Provider) -> None:
     asking.user_ns["last"] = 30
     cell = (
@@ -85,6 +86,7 @@ def test_a_block_is_a_step_of_its_own_inside_a_cell(asking: Any, provider: Provi
     assert provider.answered == 3
 
 
+@pytest.mark.slow
 def test_a_fork_pays_only_for_what_differs(asking: Any, provider: Provider) -> None:
     run(asking, "%%checkpoint template\ntemplate = 'sum up {}'")
     run(asking, "%%checkpoint facts\nfacts = [ask(n) for n in range(3)]")
@@ -99,6 +101,7 @@ def test_a_fork_pays_only_for_what_differs(asking: Any, provider: Provider) -> N
     assert asking.user_ns["last"].startswith(asking.user_ns["same"])
 
 
+@pytest.mark.slow
 def test_a_fork_at_step_3_of_5_asks_for_steps_3_to_5_alone(asking: Any, provider: Provider) -> None:
     run(asking, "%%checkpoint one\none = ask('one')\ntemplate = 'sum up {}'")
     run(asking, "%%checkpoint two\ntwo = [ask(f'{n}: {one}') for n in range(2)]")
@@ -147,6 +150,7 @@ def test_a_stepping_cell_with_a_rewind_in_it_ends_as_a_step(
     assert provider.answered == 2
 
 
+@pytest.mark.slow
 def test_a_killed_kernel_pays_for_what_was_in_flight_only(
     tmp_path: Path, provider: Provider
 ) -> None:
@@ -175,6 +179,7 @@ def test_a_killed_kernel_pays_for_what_was_in_flight_only(
     assert 20 <= provider.answered <= 20 + kills
 
 
+@pytest.mark.slow
 def test_clients_made_before_the_extension_and_libraries_imported_later_are_seen(
     tmp_path: Path, provider: Provider
 ) -> None:
@@ -191,6 +196,7 @@ def test_clients_made_before_the_extension_and_libraries_imported_later_are_seen
     assert provider.answered == 2
 
 
+@pytest.mark.slow
 def test_samples_of_a_tracked_loop_go_on_with_the_next_one(asking: Any, provider: Provider) -> None:
     cell = (
         "import nbckpt, os, time\nwith nbckpt.checkpoint('samples') as step:\n    samples = []\n"

@@ -88,6 +88,7 @@ def openai_2(environments: Path) -> Beside:
         pytest.param("openai or litellm", 42, marks=pytest.mark.long),
     ],
 )
+@pytest.mark.slow
 def test_openai_2_and_litellm_get_the_same_with_the_provider_stopped(
     which: str, n: int, openai_2: Beside
 ) -> None:
@@ -108,6 +109,7 @@ def test_openai_2_and_litellm_get_the_same_with_the_provider_stopped(
         ),
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_older_http_libraries_give_the_same_with_the_provider_stopped(
     which: list[str], n: int, environments: Path
 ) -> None:
@@ -116,6 +118,7 @@ def test_older_http_libraries_give_the_same_with_the_provider_stopped(
     assert int(told.partition(" passed")[0].split()[-1]) >= n
 
 
+@pytest.mark.slow
 def test_what_one_version_recorded_another_replays(
     openai_2: Beside, provider: Provider, tmp_path: Path
 ) -> None:

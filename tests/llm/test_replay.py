@@ -382,6 +382,7 @@ def test_a_task_that_outlives_its_step_stays_in_it(provider: Provider, recorded:
     assert [record["step"] for record in records_of(recorded)] == ["one"]
 
 
+@pytest.mark.slow
 def test_200_calls_at_once_are_all_kept(provider: Provider, recorded: Session) -> None:
     async def many() -> list[str]:
         limits = httpx.Limits(max_connections=200)

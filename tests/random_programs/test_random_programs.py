@@ -53,6 +53,7 @@ class Drawn:
         return self._data.draw(st.integers(0, end - 1))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)  # a failing program is made smaller
 @settings(
     max_examples=25,

@@ -39,6 +39,7 @@ def test_many_objects_are_old_at_once_and_never_gone_through() -> None:
     assert gc.get_freeze_count() == 0
 
 
+@pytest.mark.slow
 def test_few_new_objects_stay_young() -> None:
     gc.collect()
 

@@ -141,6 +141,7 @@ def test_nothing_is_left_that_every_thread_looks_for() -> None:
     assert done.stdout == "ended\n"
 
 
+@pytest.mark.slow
 def test_blocks_that_end_as_their_time_does_are_ended_once() -> None:
     """What is sent at the very end comes in the block, or is caught; the next block is its own."""
     time_limit.set_limit(0.01)

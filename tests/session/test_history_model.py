@@ -547,6 +547,7 @@ QUICK = settings(
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_history_is_what_a_dict_of_dicts_says() -> None:
     run_state_machine_as_test(History, settings=QUICK)
 

@@ -62,6 +62,7 @@ def checkpoints(name: str) -> list[Checkpoint]:
     return current_session.session().timeline.named(name)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("NBCKPT_VERIFY" in os.environ, reason="walks through everything to compare")
 def test_nothing_is_walked_through_while_all_is_restored(
     shell: Any, walks: list[object], capsys: pytest.CaptureFixture[str]
@@ -80,6 +81,7 @@ def test_nothing_is_walked_through_while_all_is_restored(
     assert shell.user_ns["also"] is shell.user_ns["data"]["a"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("edited", range(5))
 def test_what_comes_after_an_edited_cell_is_looked_at(shell: Any, edited: int) -> None:
     changes = [
@@ -107,6 +109,7 @@ def test_what_comes_after_an_edited_cell_is_looked_at(shell: Any, edited: int) -
     assert [p.x for p in shell.user_ns["points"]] == [p.x for p in plain["points"]]
 
 
+@pytest.mark.slow
 def test_of_several_beginnings_the_one_that_is_here_counts(shell: Any) -> None:
     texts = {value: [f"a = {value}", "b = [a, a + 1]", "c = sum(b)"] for value in (1, 5, 9)}
     for cells in texts.values():
@@ -142,6 +145,7 @@ def test_a_new_variable_that_hides_a_builtin_is_seen(shell: Any) -> None:
     assert shell.user_ns["b"] == "[1, 2]"
 
 
+@pytest.mark.slow
 def test_a_module_beside_the_notebook_counts_as_it_is(
     shell: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +194,7 @@ def test_where_something_cannot_be_told_or_kept_nothing_is_taken_for_known(shell
     assert not began[2]
 
 
+@pytest.mark.slow
 def test_after_a_cell_that_ran_values_are_looked_at(shell: Any, walks: list[object]) -> None:
     cells = ["a = [1]", "import threading\nlock = threading.Lock()", "b = a * 2", "c = b * 2"]
     run_all(shell, cells)
@@ -206,6 +211,7 @@ def test_after_a_cell_that_ran_values_are_looked_at(shell: Any, walks: list[obje
     assert shell.user_ns["c"] == [1, 2] * 4
 
 
+@pytest.mark.slow
 def test_what_could_not_be_kept_is_not_taken_for_what_never_was(shell: Any) -> None:
     reader = "try:\n    n = next(g)\nexcept NameError:\n    n = -1"
     run_all(shell, ["a = [1]", "pass", reader])
@@ -304,6 +310,7 @@ def test_a_builtin_that_is_new_counts(shell: Any, monkeypatch: pytest.MonkeyPatc
     assert shell.user_ns["r"] == 5
 
 
+@pytest.mark.slow
 def test_what_runs_between_cells_has_values_looked_at(shell: Any) -> None:
     cells = ["rows = [str(i) for i in range(400_000)]", "n = len(rows)"]
     run_all(shell, cells)

@@ -590,6 +590,7 @@ def test_the_cells_that_ran_are_a_notebook_with_their_outputs(
     assert json.loads((tmp_path / "out/index.json").read_text())["outputs_left_out"] == 1
 
 
+@pytest.mark.slow
 def test_errors_that_code_showed_and_changed_displays_are_counted_as_left_out(
     shell: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -644,6 +645,7 @@ def test_of_nested_blocks_of_a_script_the_outer_one_stands_once(tmp_path: Path) 
 # -- as a whole -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_all_of_it_is_read_where_there_is_no_nbckpt(session: Session, tmp_path: Path) -> None:
     figure = Figure()
     values = {**TABLES, **ARROW, **ARRAYS, **PLAIN, **BYTES, "text": TEXT, "figure": figure}

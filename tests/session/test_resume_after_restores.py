@@ -97,6 +97,7 @@ def test_the_whole_line_below_an_edit_is_there_to_rewind_to(tmp_path: Path) -> N
         assert kernel.look(STATE) == "{'x': '2', 'y': '3'}"
 
 
+@pytest.mark.slow
 def test_an_unchanged_run_makes_no_checkpoint(tmp_path: Path) -> None:
     cells = ["x = 1", "y = [x]", "import math", "z = math.pi"]
     made = set()
@@ -111,6 +112,7 @@ def test_an_unchanged_run_makes_no_checkpoint(tmp_path: Path) -> None:
     assert made == {"4"}
 
 
+@pytest.mark.slow
 def test_much_that_plain_cells_made_is_not_looked_at_for_a_restore(tmp_path: Path) -> None:
     looked_at = "nbckpt.steps.current_session.session().workspace.tracker.is_untouched({'rows'})"
     for size, expected in ((1_000, "True"), (500_000, "False")):

@@ -91,6 +91,7 @@ def test_a_script_that_ended_well_skips_its_block_the_next_time(tmp_path: Path) 
     assert len(noted(tmp_path)) == 5
 
 
+@pytest.mark.slow
 def test_of_quick_items_only_the_last_few_run_again(tmp_path: Path) -> None:
     body = LOOP.replace("time.sleep(0.05)", "time.sleep(0.0002)")
     body = body.replace('["a", "b", "c", "d", "e"]', "[str(n) for n in range(2000)]")

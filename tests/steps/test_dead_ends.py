@@ -113,6 +113,7 @@ DEAD_ENDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", DEAD_ENDS.values(), ids=DEAD_ENDS)
 def test_a_notebook_that_ran_once_runs_again_to_its_end(cells: list[str], tmp_path: Path) -> None:
     first = run_cells(tmp_path, cells)
@@ -127,6 +128,7 @@ def test_a_notebook_that_ran_once_runs_again_to_its_end(cells: list[str], tmp_pa
 NO = "class No:\n    def __reduce__(self): raise TypeError('no')\n"
 
 
+@pytest.mark.slow
 def test_an_edited_reader_finds_what_earlier_cells_had_made_of_it(tmp_path: Path) -> None:
     cells = [f"{NO}no = No(); no.x = [1]", "no.x.append(2)", "len(no.x)"]
     run_cells(tmp_path, cells)
@@ -136,6 +138,7 @@ def test_an_edited_reader_finds_what_earlier_cells_had_made_of_it(tmp_path: Path
     assert shown(again)[2] == "3"
 
 
+@pytest.mark.slow
 def test_what_nothing_needs_is_not_made_again(tmp_path: Path) -> None:
     cells = [f"{NO}open('ran', 'a').write('x')\nno = No(); k = 1", "k + 1"]
     run_cells(tmp_path, cells)
@@ -253,6 +256,7 @@ def test_a_cell_that_fails_when_it_is_run_again_is_named(tmp_path: Path) -> None
     assert any("'cell-c0', which makes it, failed: FileNotFoundError" in n for n in ran.notices)
 
 
+@pytest.mark.slow
 def test_a_kept_call_of_a_cell_that_runs_again_is_not_repeated(tmp_path: Path) -> None:
     cells = [
         f"{NO}import nbckpt\n@nbckpt.step\ndef asked(x):\n    open('calls', 'a').write('x')\n"
@@ -266,6 +270,7 @@ def test_a_kept_call_of_a_cell_that_runs_again_is_not_repeated(tmp_path: Path) -
     assert (tmp_path / "calls").read_text() == "x"
 
 
+@pytest.mark.slow
 def test_a_name_that_was_bound_again_is_not_made_again(tmp_path: Path) -> None:
     cells = [f"{NO}no = No()\nopen('ran', 'a').write('x')", "other = 1"]
     run_cells(tmp_path, cells)
@@ -298,6 +303,7 @@ SHARING = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", SHARING.values(), ids=SHARING)
 def test_what_is_made_again_shares_with_what_was_restored(cells: list[str], tmp_path: Path) -> None:
     first = run_cells(tmp_path, cells)
@@ -324,6 +330,7 @@ RESULTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", RESULTS.values(), ids=RESULTS)
 def test_the_result_of_a_restored_cell_is_its_value(cells: list[str], tmp_path: Path) -> None:
     first = run_cells(tmp_path, cells)
@@ -336,6 +343,7 @@ def test_the_result_of_a_restored_cell_is_its_value(cells: list[str], tmp_path: 
     assert shown(edited)[-1].splitlines()[0] == texts[-1].strip()
 
 
+@pytest.mark.slow
 def test_a_result_that_changed_with_a_variable_is_not_what_it_was_before(tmp_path: Path) -> None:
     cells = [
         "import numpy as np\nclass T:\n    def __init__(self): self.v = np.zeros(4)\nt = T()",

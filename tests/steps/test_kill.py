@@ -144,6 +144,7 @@ def killed_at_least(times: int, folder: Path, seed: int) -> None:
         print(f"{kills} kills in {runs} notebooks")
 
 
+@pytest.mark.slow
 def test_a_killed_notebook_ends_like_an_undisturbed_one(tmp_path: Path) -> None:
     killed_at_least(6, tmp_path, seed=20)
 

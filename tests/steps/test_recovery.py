@@ -288,6 +288,7 @@ LOOP = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("auto", ["off", "on"])
 @pytest.mark.parametrize("place", ["around", "inside"])
 def test_finished_items_of_a_tracked_loop_stay_finished(shell: Any, place: str, auto: str) -> None:
@@ -306,6 +307,7 @@ def test_finished_items_of_a_tracked_loop_stay_finished(shell: Any, place: str, 
     assert Path("items.txt").read_text() == "0123345"
 
 
+@pytest.mark.slow
 def test_a_loop_before_the_block_is_not_taken_for_the_one_in_it(shell: Any) -> None:
     keep_each_item()
     run(shell, "import nbckpt", "a = []; b = []; from pathlib import Path")

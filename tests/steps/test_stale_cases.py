@@ -418,6 +418,7 @@ def test_an_unchanged_cell_is_restored(shell: Any, name: str) -> None:
     assert was_restored(shell)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["checkpoint", "skip"])
 @pytest.mark.parametrize("name", MODULES)
 def test_an_edited_module_is_found_by_name(
@@ -450,6 +451,7 @@ def test_what_lies_on_one_memory_is_changed_together(shell: Any, name: str, mode
         assert was_restored(shell)
 
 
+@pytest.mark.slow
 def test_a_cell_that_changes_a_module_through_its_function_runs(shell: Any, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("k = 1\ndef put(v):\n    global k\n    k = v\n")
     cells = ["import mine", marked("mine.put(5)"), "y = mine.k"]
@@ -459,6 +461,7 @@ def test_a_cell_that_changes_a_module_through_its_function_runs(shell: Any, tmp_
     assert run(shell, *cells) == "5"
 
 
+@pytest.mark.slow
 def test_a_value_of_a_module_that_cannot_be_told_counts_as_another(
     shell: Any, tmp_path: Path
 ) -> None:
@@ -483,6 +486,7 @@ def test_a_cell_that_is_restored_leaves_a_name_that_it_did_not_bind(shell: Any) 
     assert shell.user_ns["z"] is shell.user_ns["y"]
 
 
+@pytest.mark.slow
 def test_a_loop_whose_variable_ends_as_it_began_is_restored(shell: Any) -> None:
     cells = ["y = 0\nfor i in range(3): pass", marked("for i in range(3): y += i")]
     run(shell, *cells)

@@ -12,6 +12,8 @@ import textwrap
 import time
 from pathlib import Path
 
+import pytest
+
 from nbckpt.storage.check import check
 from nbckpt.storage.store import Store
 
@@ -45,6 +47,7 @@ def start_writer(path: Path, name: str, count: int) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
 def test_twenty_kills_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     path = tmp_path / "s"
     Store.open(path).close()
@@ -110,6 +113,7 @@ def test_two_writers_and_a_reader_lose_nothing_and_never_see_half_a_thing(tmp_pa
     reader.close()
 
 
+@pytest.mark.slow
 def test_two_processes_make_one_store_at_once(tmp_path: Path) -> None:
     for turn in range(5):
         path = tmp_path / f"s{turn}"

@@ -43,6 +43,7 @@ def readable(path: Path, digests: list[str]) -> list[bytes | None]:
     return found
 
 
+@pytest.mark.slow
 def test_a_pack_cut_at_any_byte_gives_every_batch_before_it(tmp_path: Path) -> None:
     blobs = [b"first", b"second" * 3, b"third"]
     digests, pack = store_of(tmp_path / "s", blobs)
@@ -60,6 +61,7 @@ def test_a_pack_cut_at_any_byte_gives_every_batch_before_it(tmp_path: Path) -> N
         assert set(found[durable:]) <= {None, *blobs}
 
 
+@pytest.mark.slow
 def test_any_flipped_byte_is_told_or_concerns_nothing(tmp_path: Path) -> None:
     blobs = [b"first", b"second" * 30, b"third"]
     digests, pack = store_of(tmp_path / "s", blobs)

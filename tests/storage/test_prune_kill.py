@@ -111,6 +111,7 @@ def kill_prunes(path: Path, times: int, seed: int) -> tuple[int, int]:
     return pruned, made + len(writer.made)
 
 
+@pytest.mark.slow
 def test_prunes_that_are_killed_beside_a_writer_lose_nothing(tmp_path: Path) -> None:
     pruned, made = kill_prunes(tmp_path / "s", 9, seed=3)
 
@@ -127,6 +128,7 @@ def test_two_hundred_killed_prunes_lose_nothing(tmp_path: Path) -> None:
     assert pruned > 100
 
 
+@pytest.mark.slow
 def test_a_prune_that_dies_at_any_step_leaves_a_good_store(tmp_path: Path) -> None:
     path = tmp_path / "s"
     for notebook in ("one", "other", "third"):

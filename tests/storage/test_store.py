@@ -198,6 +198,7 @@ def test_many_repeated_chunks_come_back(store: Store) -> None:
     assert not any(part[:: 1 << 12])
 
 
+@pytest.mark.slow
 def test_a_full_pack_is_followed_by_another(store: Store) -> None:
     big = some_bytes(257 * MIB)
 

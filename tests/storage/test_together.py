@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from statistics import median, quantiles
 
+import pytest
+
 from nbckpt.storage.check import check
 from nbckpt.storage.store import Store
 from nbckpt.timeline.timeline import Timeline
@@ -41,6 +43,7 @@ def log(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_two_kernels_write_while_others_read_and_nobody_waits(tmp_path: Path) -> None:
     reported: set[str] = set()
     looks: list[float] = []

@@ -61,6 +61,7 @@ def test_rules_are_used_up_one_error_at_a_time(provider: Provider) -> None:
     assert statuses == [500, 503, 200]
 
 
+@pytest.mark.slow
 def test_a_rule_for_a_path_spares_the_others(provider: Provider, client: OpenAI) -> None:
     from anthropic import Anthropic, InternalServerError
 
@@ -167,6 +168,7 @@ def test_an_answer_of_a_wrong_type_says_so(provider: Provider) -> None:
     assert wrong.json()["id"] == "chatcmpl-1"
 
 
+@pytest.mark.slow
 def test_a_large_answer_is_whole(provider: Provider, client: OpenAI) -> None:
     provider.large(10_000_000, times=2)
 

@@ -166,6 +166,7 @@ def test_an_accessor_is_no_part_of_the_value_until_it_remembers_something(access
     assert (before == after, after == digest(ds)) == (True, False)
 
 
+@pytest.mark.slow
 def test_an_accessor_keeps_what_it_remembers(accessor: Any) -> None:
     run(accessor, "ds.geo.n = 5")
     back = resumed(accessor)
@@ -174,6 +175,7 @@ def test_an_accessor_keeps_what_it_remembers(accessor: Any) -> None:
     assert back["ds"].geo.ds is back["ds"]
 
 
+@pytest.mark.slow
 def test_an_accessor_that_a_variable_holds_stays_that_of_the_dataset(accessor: Any) -> None:
     run(accessor, "geo = ds.geo")
     back = resumed(accessor)
@@ -205,6 +207,7 @@ def test_digests_are_those_of_the_values() -> None:
     assert len(set(found)) == len(found)
 
 
+@pytest.mark.slow
 def test_digests_are_equal_in_every_process() -> None:
     program = f"{MAKE}\nfrom nbckpt.fingerprint.values import ValueDigester\n" + textwrap.dedent(
         """

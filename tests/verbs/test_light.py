@@ -46,6 +46,7 @@ def test_a_script_that_keeps_a_plain_value_loads_no_heavy_package(tmp_path: Path
     assert loaded.isdisjoint({"IPython", "duckdb", "pandas", "pyarrow"})
 
 
+@pytest.mark.slow
 def test_loading_into_ipython_and_resuming_loads_only_what_that_needs(tmp_path: Path) -> None:
     loaded_by(
         f"import nbckpt\nx = [1, 2]\ns = nbckpt.open({str(tmp_path)!r} + '/s', globals())\n"

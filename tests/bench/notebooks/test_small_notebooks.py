@@ -59,6 +59,7 @@ def test_what_was_bad_once_is_right(tmp_path: Path) -> None:
     assert len(rows) > 4 * len(ONCE_BAD)
 
 
+@pytest.mark.slow
 def test_nothing_of_the_sample_comes_back_stale_or_ends_dead(
     verdicts: dict[tuple[str, str], dict[str, str]],
 ) -> None:

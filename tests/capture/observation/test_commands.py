@@ -109,6 +109,7 @@ def _write(folder: Path, texts: Mapping[str, str]) -> None:
         (folder / name).write_text(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cells", "texts", "runs"),
     [
@@ -143,6 +144,7 @@ FOLDERS += ["for e in range(k): open(f'out/e{e}', 'w').close()"]
 FOLDERS += ["!ls out", "!wc -l out/*", "!find out -name '*'", "!cd out && ls", "!ls"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cells", "at", "edited", "commands"),
     [(LOG, 0, "n = 4", [3]), (FOLDERS, 1, "k = 5", [3, 4, 5, 6])],
@@ -187,6 +189,7 @@ def cell(shell: Any) -> Callable[[str, str], str]:
     return cell
 
 
+@pytest.mark.slow
 def test_a_command_has_not_written_what_was_written_just_before(
     cell: Callable[[str, str], str],
 ) -> None:
@@ -211,6 +214,7 @@ def test_more_files_than_are_looked_at_make_a_cell_run(cell: Callable[[str, str]
     assert cell(source, "total") == "it asks for more files than are looked at"
 
 
+@pytest.mark.slow
 def test_a_helper_module_asks_for_sizes(shell: Any, cell: Callable[[str, str], str]) -> None:
     Path("sizes.py").write_text(
         "import os\n"

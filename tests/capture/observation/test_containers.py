@@ -257,6 +257,7 @@ def test_no_code_of_a_containers_class_runs(tmp_path: Path) -> None:
     assert "defect" not in again.said
 
 
+@pytest.mark.slow
 def test_reading_alone_changes_nothing(tmp_path: Path) -> None:
     cells = [
         "from calendar import mdays\nimport calendar, mimetypes, textwrap, networkx as nx",

@@ -57,6 +57,7 @@ def _make(folder: Path, text: str) -> None:
     (folder / "helper.py").write_text("def load(): return open('module.csv').read()\n")
 
 
+@pytest.mark.slow
 def test_after_a_restart_the_cells_run_whose_files_changed(tmp_path: Path) -> None:
     folder = tmp_path / "project"
     _make(folder, "a\n1\n")
@@ -96,6 +97,7 @@ LOOKS = {
 }
 
 
+@pytest.mark.slow
 def test_a_file_that_appears_makes_those_run_that_looked_for_it(tmp_path: Path) -> None:
     folder = tmp_path / "project"
     for name in LOOKS:

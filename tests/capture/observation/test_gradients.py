@@ -52,6 +52,7 @@ LAST = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", LAST)
 def test_an_edited_notebook_gets_the_gradients_of_a_run(kind: str, tmp_path: Path) -> None:
     other = list(CELLS)
@@ -235,6 +236,7 @@ def test_what_was_asked_of_a_graph_is_asked_again(tmp_path: Path) -> None:
     assert got.value == run_passes(tmp_path / "b", other, plain=True).value, got.said
 
 
+@pytest.mark.slow
 def test_a_graph_that_something_else_holds_a_part_of_is_not_made_again(tmp_path: Path) -> None:
     cells = [
         "import torch\nx = torch.ones(2, 3)",
@@ -259,6 +261,7 @@ class Trainer:
     def back(self): self.lost.backward(); self.o.step()"""
 
 
+@pytest.mark.slow
 def test_what_holds_a_model_is_made_again_with_it(tmp_path: Path) -> None:
     cells = [
         "import torch\ntorch.manual_seed(0)\nx = torch.ones(2, 3)\nm = torch.nn.Linear(3, 1)\n"
@@ -286,6 +289,7 @@ def test_a_graph_that_was_followed_is_made_again_after_a_rewind(tmp_path: Path) 
     assert got.value == "[4.0, 4.0]", got.said
 
 
+@pytest.mark.slow
 def test_a_rewind_asks_nothing_of_what_graphs_have_saved(tmp_path: Path) -> None:
     cells = [f"{HOOKED}from torch.utils.checkpoint import checkpoint",
              "def f(t):\n    log.append(1)\n    return (t**2).sum()",
@@ -355,6 +359,7 @@ def test_a_graph_that_a_helpers_helper_follows_is_made_again(tmp_path: Path) -> 
     kernels.restored_beside(HELPERS, cells, tmp_path, loaded=TORCH)
 
 
+@pytest.mark.slow
 def test_functions_that_a_helpers_helper_has_called_again_count(tmp_path: Path) -> None:
     cells = [HOOKED, "import again\ndef f(t):\n    log.append(1)\n    return (t**2).sum() * scale",
              "lost = again.made(f, w)", "n = 5", "lost.backward()",
@@ -370,6 +375,7 @@ def test_names_of_every_day_register_no_hooks(tmp_path: Path) -> None:
     assert run_passes(tmp_path / "a", [HOOKED, training]).restored == [0, 1]
 
 
+@pytest.mark.slow
 def test_hooks_of_an_optimizers_state_are_called(tmp_path: Path) -> None:
     making = (
         "o = torch.optim.SGD([w])\n_ = o.register_state_dict_post_hook(lambda *_: log.append(n))"

@@ -45,6 +45,7 @@ def test_a_variable_that_the_shell_looks_up_counts(tmp_path: Any) -> None:
     assert [ran.value for ran in edited[2:]] == ["2"] * 3
 
 
+@pytest.mark.slow
 def test_a_variable_that_is_looked_up_by_its_name_counts(tmp_path: Any) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
@@ -80,6 +81,7 @@ def cell(shell: Any) -> Callable[..., str]:
     return cell
 
 
+@pytest.mark.slow
 def test_the_reason_names_the_variable(tmp_path: Any) -> None:
     def cells(value: int) -> list[str]:
         return [DEFINITIONS, f"k = {value}", "y = value_of('k')"]
@@ -90,6 +92,7 @@ def test_the_reason_names_the_variable(tmp_path: Any) -> None:
     assert "'k'" in edited[-1].why
 
 
+@pytest.mark.slow
 def test_what_evaluated_code_changed_in_place_is_kept(tmp_path: Any) -> None:
     cells = [DEFINITIONS, "xs = []", "_ = value_of('xs.append(1)')", "y = list(xs)"]
 
@@ -114,6 +117,7 @@ def test_a_plain_cell_that_evaluates_has_its_changes_kept_by_the_next_checkpoint
     assert shell.user_ns["xs"] == [1]
 
 
+@pytest.mark.slow
 def test_a_name_that_the_cell_had_bound_before_is_its_own(tmp_path: Any) -> None:
     own = "k = 1\ny = value_of('k')"
 

@@ -13,6 +13,7 @@ FIGURE = "_ = plt.figure(7); _ = plt.plot([1, 2])"
 NAMED = "figure 7 of pyplot, which no variable holds: run the cell that draws it"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cells", "is_named"),
     [

@@ -91,6 +91,7 @@ def test_a_filter_is_no_imports_because_something_was_imported(
     assert (answer.value, answer.restored) == (["ignore"], [0, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["", "skip"])
 @pytest.mark.parametrize("kind", SETTINGS)
 def test_a_setting_that_was_edited_is_seen_by_the_cells_below(
@@ -106,6 +107,7 @@ def test_a_setting_that_was_edited_is_seen_by_the_cells_below(
     assert answer.errors == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SETTINGS)
 def test_a_restored_cell_sets_what_it_has_set(tmp_path: Path, kind: str) -> None:
     setting, use, (_, value) = SETTINGS[kind]
@@ -149,6 +151,7 @@ def test_a_setting_of_the_default_database_is_seen_by_the_cells_below(
     assert answer.errors == []
 
 
+@pytest.mark.slow
 def test_what_an_import_sets_is_no_reason_to_run(tmp_path: Path) -> None:
     cells = ["print('first')", "import sklearn.linear_model, matplotlib.pyplot", "print('last')"]
 

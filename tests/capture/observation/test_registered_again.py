@@ -78,6 +78,7 @@ def play(folder: Path, *cells: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", AGAIN)
 def test_it_is_registered_again(what: str, tmp_path: Path) -> None:
     cells, asked, answer = AGAIN[what]
@@ -89,6 +90,7 @@ def test_it_is_registered_again(what: str, tmp_path: Path) -> None:
     assert "not restored" not in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", NAMED)
 def test_nothing_is_called_that_may_do_something_else(what: str, tmp_path: Path) -> None:
     cells, asked, answer = NAMED[what]

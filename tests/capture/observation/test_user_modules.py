@@ -100,6 +100,7 @@ def test_a_module_that_looks_into_the_notebook_reads_all(folder: Path, how: str)
     assert played(folder, "import asks\nk = 2", "y = asks.get()", "y") == "2"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("between", ["", "def f(s): random.seed(s)", "f = 1"])
 def test_a_module_that_seeds_as_it_is_imported_counts(folder: Path, between: str) -> None:
     cells = "import random, sown", between, "x = random.random()", "round(x, 4)"

@@ -99,6 +99,7 @@ def resumed(folder: Path, outcomes: dict[str, Ran]) -> Iterator[Kernel]:
         yield kernel
 
 
+@pytest.mark.slow
 def test_a_cell_of_clients_files_and_connections_is_kept_whole(outcomes: dict[str, Ran]) -> None:
     ran = outcomes["made"]
 
@@ -403,6 +404,7 @@ def test_what_is_over_is_kept_as_the_value_that_it_is(shell: Any) -> None:
     assert (values["child"].returncode, values["answer"].result()) == (0, 42)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("made", ["open('data.bin')", "httpx.Client(timeout=7.0)"])
 def test_what_came_back_is_kept_again_by_the_statement_that_made_it(
     tmp_path: Path, made: str
@@ -430,6 +432,7 @@ def test_what_came_back_is_kept_again_by_the_statement_that_made_it(
     assert "handle" not in line
 
 
+@pytest.mark.slow
 def test_a_connection_that_came_back_is_kept_again(tmp_path: Path) -> None:
     with Kernel(tmp_path) as kernel:
         kernel.run("%load_ext nbckpt\nimport sqlite3")

@@ -114,6 +114,7 @@ def test_another_way_is_taken_where_one_loses_something(library: Any) -> None:
     assert resumed(library)["v"].n == 5
 
 
+@pytest.mark.slow
 def test_plain_members_that_a_pickle_leaves_out_are_kept_beside_it(library: Any) -> None:
     made(library, "Loses()", "v.lost['b'] = 4")
     run(library, "v.lost['c'] = 5")
@@ -122,6 +123,7 @@ def test_plain_members_that_a_pickle_leaves_out_are_kept_beside_it(library: Any)
     assert resumed(library)["v"].lost == {"a": (2, 3), "b": 4, "c": 5}
 
 
+@pytest.mark.slow
 def test_a_handle_that_would_be_of_another_whole_is_refused(library: Any) -> None:
     made(library, "Whole('w')", "part = v.first")
 
@@ -129,6 +131,7 @@ def test_a_handle_that_would_be_of_another_whole_is_refused(library: Any) -> Non
     assert "v.first is part, and comes back as another" in refusals()["v"]
 
 
+@pytest.mark.slow
 def test_a_load_that_never_ends_holds_no_cell_for_ever(
     library: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -185,6 +188,7 @@ def test_a_type_is_tried_once(library: Any, monkeypatch: pytest.MonkeyPatch) -> 
     assert copies == []
 
 
+@pytest.mark.slow
 def test_a_statement_is_tried_again_when_its_value_changed(auto: Any) -> None:
     run(auto, "import httpx\nv = httpx.Client(headers={'a': 'b'})")
     assert kept("v").recipe
@@ -280,6 +284,7 @@ def test_what_is_random_each_time_is_no_difference(auto: Any) -> None:
     assert refusals() == {}
 
 
+@pytest.mark.slow
 def test_a_changed_client_in_a_container_is_kept_with_it(auto: Any) -> None:
     run(auto, "import httpx\nh = httpx.Client(); held = {'h': h, 'n': 0}")
     run(auto, "h.headers['x'] = 'y'; held['n'] = 1")
@@ -307,6 +312,7 @@ def test_what_python_does_to_threads_in_a_copy_is_no_difference(auto: Any) -> No
     assert "initial" in repr(resumed(auto)["v"].timer)
 
 
+@pytest.mark.slow
 def test_the_text_of_a_debugger_is_no_difference(auto: Any) -> None:
     run(
         auto,
@@ -328,6 +334,7 @@ def test_the_text_of_a_debugger_is_no_difference(auto: Any) -> None:
     assert type(back["v"].validate_python([{"kind": "cat"}])[0]) is back["Cat"]
 
 
+@pytest.mark.slow
 def test_of_a_group_only_what_does_not_come_back_is_refused(library: Any) -> None:
     lines = "one = [1]; v = [lib.Careless(5), one]; w = [lib.Late(), one]; two = {'one': one}"
     made(library, "Wrapper(0)", lines)
@@ -337,6 +344,7 @@ def test_of_a_group_only_what_does_not_come_back_is_refused(library: Any) -> Non
     assert back["two"]["one"] is back["one"]
 
 
+@pytest.mark.slow
 def test_what_looks_for_itself_under_its_own_name_is_refused(auto: Any) -> None:
     run(
         auto,
@@ -356,6 +364,7 @@ def test_what_looks_for_itself_under_its_own_name_is_refused(auto: Any) -> None:
     assert resumed(auto)["other"] == [1]
 
 
+@pytest.mark.slow
 def test_members_that_a_later_object_of_a_class_has_are_kept(library: Any) -> None:
     made(library, "Loses()")
     run(library, "v.later = [5]")
@@ -366,6 +375,7 @@ def test_members_that_a_later_object_of_a_class_has_are_kept(library: Any) -> No
     assert (back["v"].later, back["w"].other) == ([5], (6,))
 
 
+@pytest.mark.slow
 def test_a_class_that_takes_all_members_in_is_tried_a_few_times(
     auto: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ from nbckpt.errors import NotebookError
 from nbckpt.jupyter.runner.kernel import Kernel
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [1, 3])
 def test_a_port_that_another_process_took_is_drawn_again(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, times: int

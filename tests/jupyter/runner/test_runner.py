@@ -51,6 +51,7 @@ def cell(done: Run, cell_id: str) -> Outcome:
     return next(c for c in done.cells if c.cell_id == cell_id)
 
 
+@pytest.mark.slow
 def test_after_its_kernel_was_killed_a_run_goes_on_where_it_was(
     notebook: Path, tmp_path: Path
 ) -> None:
@@ -78,6 +79,7 @@ def test_after_its_kernel_was_killed_a_run_goes_on_where_it_was(
     assert texts_of(second.out)["total"] == str(sum(i * i for i in range(12)))
 
 
+@pytest.mark.slow
 def test_a_run_that_is_done_is_restored_as_a_whole(notebook: Path, tmp_path: Path) -> None:
     (tmp_path / "died").touch()
 
@@ -92,6 +94,7 @@ def test_a_run_that_is_done_is_restored_as_a_whole(notebook: Path, tmp_path: Pat
     assert texts_of(first.out) == texts_of(second.out)
 
 
+@pytest.mark.slow
 def test_a_runner_that_is_killed_leaves_a_notebook_and_a_place_to_go_on(
     notebook: Path, tmp_path: Path
 ) -> None:
@@ -113,6 +116,7 @@ def test_a_runner_that_is_killed_leaves_a_notebook_and_a_place_to_go_on(
     assert texts_of(second.out)["total"] == str(sum(i * i for i in range(12)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_ends_soon_and_goes_on_there(
     notebook: Path, tmp_path: Path, by: signal.Signals
@@ -150,6 +154,7 @@ def test_a_cells_own_error_is_named_and_written_with_its_traceback(tmp_path: Pat
     }
 
 
+@pytest.mark.slow
 def test_after_the_mending_of_a_cell_those_before_it_are_restored(tmp_path: Path) -> None:
     cells = {"tools": NOTE, "fine": "note('fine')\na = 1", "bad": "b = a / 0"}
     notebook = write_notebook(tmp_path / "bad.ipynb", cells)
@@ -163,6 +168,7 @@ def test_after_the_mending_of_a_cell_those_before_it_are_restored(tmp_path: Path
     assert texts_of(done.out)["bad"] == "0.5"
 
 
+@pytest.mark.slow
 def test_another_parameter_runs_only_what_depends_on_it(tmp_path: Path) -> None:
     cells = {
         "tools": NOTE,
@@ -183,6 +189,7 @@ def test_another_parameter_runs_only_what_depends_on_it(tmp_path: Path) -> None:
     assert done.unknown == ()
 
 
+@pytest.mark.slow
 def test_fresh_runs_every_cell_again(tmp_path: Path) -> None:
     cells = {"tools": NOTE, "load": "note('load')\ndata = 1"}
     notebook = write_notebook(tmp_path / "f.ipynb", cells)
@@ -194,6 +201,7 @@ def test_fresh_runs_every_cell_again(tmp_path: Path) -> None:
     assert noted(tmp_path) == ["load", "load"]
 
 
+@pytest.mark.slow
 def test_what_is_run_is_not_written_to_unless_it_is_named(tmp_path: Path) -> None:
     notebook = write_notebook(tmp_path / "a.ipynb", {"a": "print(1)"})
     before = notebook.read_bytes()

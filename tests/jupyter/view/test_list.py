@@ -14,6 +14,7 @@ from tests.jupyter.view.conftest import Timeline
 from tests.jupyter.view.histories import row, status
 
 
+@pytest.mark.slow
 def test_the_newest_stands_on_top_and_the_position_is_marked(timeline: Timeline) -> None:
     timeline.begin()
 
@@ -153,6 +154,7 @@ def test_the_listbox_points_at_its_active_option(timeline: Timeline) -> None:
     expect(active).to_have_attribute("aria-setsize", "300")
 
 
+@pytest.mark.slow
 def test_rows_stand_in_the_page_as_they_do_on_the_screen(timeline: Timeline) -> None:
     rows = histories.large(300)
     timeline.begin(rows, status("x000299"))
@@ -179,6 +181,7 @@ def test_the_host_leaves_keys_to_all_that_can_have_the_focus(timeline: Timeline)
     expect(without).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_new_checkpoints_leave_selection_place_and_focus(timeline: Timeline) -> None:
     rows = histories.large(300)
     timeline.begin(rows, status("x000299"))
@@ -198,6 +201,7 @@ def test_new_checkpoints_leave_selection_place_and_focus(timeline: Timeline) -> 
     expect(timeline.row("new")).to_contain_text("here")
 
 
+@pytest.mark.slow
 def test_ten_thousand_checkpoints_scroll_with_forty_in_the_page(timeline: Timeline) -> None:
     timeline.begin(histories.large(10_000), status("x009999"))
     scroll = """() => {
@@ -238,6 +242,7 @@ def test_nothing_sticks_out_at_any_width(open_page: Callable[..., Timeline], wid
     assert timeline.page.evaluate(sticks_out) == []
 
 
+@pytest.mark.slow
 def test_a_timeline_that_is_closed_leaves_nothing(timeline: Timeline) -> None:
     timeline.begin()
 

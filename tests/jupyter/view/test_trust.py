@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.jupyter.view import histories
@@ -32,6 +33,7 @@ def begin(timeline: Timeline, **answers: object) -> None:
     timeline.begin(rows(trusted=False), histories.status("s3"), **given)
 
 
+@pytest.mark.slow
 def test_what_somebody_else_made_is_marked_and_counted(timeline: Timeline) -> None:
     begin(timeline)
 

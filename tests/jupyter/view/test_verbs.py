@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.jupyter.view import histories
@@ -9,6 +10,7 @@ from tests.jupyter.view.conftest import Timeline
 from tests.jupyter.view.histories import NOW, row, status
 
 
+@pytest.mark.slow
 def test_details_tell_variables_code_outputs_calls_and_what_is_not_kept(
     timeline: Timeline,
 ) -> None:

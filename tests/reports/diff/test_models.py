@@ -29,6 +29,7 @@ def paths(found: Detail) -> set[str]:
     return {row.path for row in found.rows}
 
 
+@pytest.mark.slow
 def test_of_an_estimator_parameters_and_fitted_attributes_are_told() -> None:
     linear_model = pytest.importorskip("sklearn.linear_model")
     before = linear_model.LogisticRegression(C=1.0).fit(X, Y)

@@ -219,6 +219,7 @@ for n in (4, 70):
 """
 
 
+@pytest.mark.slow
 def test_large_values_have_the_same_digests_with_and_without_the_kernel_s_help() -> None:
     found = []
     for switch in ("", "off"):

@@ -144,6 +144,7 @@ def test_an_interrupt_at_any_instant_of_a_time_limit_leaves_no_timer() -> None:
     assert [one for one in left if one[1:] != ((0.0, 0.0), handler)] == []
 
 
+@pytest.mark.slow
 def test_an_interrupt_as_a_block_is_entered_or_left_does_not_leave_it_entered(shell: Any) -> None:
     source = "with nbckpt.recording('off'): pass"
     shell.run_cell("import nbckpt")

@@ -105,6 +105,7 @@ def wrong_in(shell: Any, kind: str, count: int, seed: int = 1) -> list[tuple[str
     return [(instants.told(), wrong) for wrong, instants in found if wrong]
 
 
+@pytest.mark.slow
 def test_the_next_cell_works_after_an_interrupt_of_one(shell: Any) -> None:
     assert wrong_in(shell, "runs", QUICK) == []
 

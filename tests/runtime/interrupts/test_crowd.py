@@ -9,6 +9,7 @@ import pytest
 from tests.runtime.interrupts.crowd import Crowd
 
 
+@pytest.mark.slow
 def test_nothing_durable_is_lost_in_a_crowd_that_is_killed(tmp_path: Path) -> None:
     crowd = Crowd(tmp_path)
 

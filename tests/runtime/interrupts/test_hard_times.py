@@ -48,6 +48,7 @@ class Bad:
 @pytest.mark.skipif(sys.platform != "linux", reason="asks /proc what the process has")
 @pytest.mark.parametrize("runs", [30, pytest.param(500, marks=pytest.mark.long)])
 @pytest.mark.timeout(600)
+@pytest.mark.slow
 def test_memory_that_runs_out_leaves_a_session_that_goes_on(runs: int) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.runtime.interrupts.short_of_memory", str(runs), "2"],

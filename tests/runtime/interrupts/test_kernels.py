@@ -51,6 +51,7 @@ def interrupt_a_kernel(folder: Path, times: int) -> int:
     return told
 
 
+@pytest.mark.slow
 def test_a_kernel_goes_on_after_interrupts_at_random_times(tmp_path: Path) -> None:
     interrupt_a_kernel(tmp_path, 5)
 

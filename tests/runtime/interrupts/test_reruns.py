@@ -216,6 +216,7 @@ def test_an_interrupt_while_it_is_found_out_what_a_body_did_leaves_its_step(
     assert disagreements(session) == []  # the next checkpoint has what the body changed
 
 
+@pytest.mark.slow
 def test_what_can_be_restored_is_restored_where_instants_are_counted(tmp_path: Path) -> None:
     kind = KINDS["a change"]
     plain, counted = world(tmp_path / "plain", kind), world(tmp_path / "counted", kind)
@@ -227,6 +228,7 @@ def test_what_can_be_restored_is_restored_where_instants_are_counted(tmp_path: P
     ended(counted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_an_interrupt_leaves_all_as_before_or_as_after_a_cell(tmp_path: Path, name: str) -> None:
     assert wrong_in(tmp_path, name, QUICK) == []

@@ -112,6 +112,7 @@ def test_a_higher_limit_holds_from_the_next_checkpoint_on(limited: Session) -> N
     assert "x" in kept.changed
 
 
+@pytest.mark.slow
 def test_a_notebook_is_told_what_was_left_out_and_how_to_raise_the_limit(tmp_path: Path) -> None:
     with Kernel(tmp_path) as kernel:
         kernel.run("%load_ext nbckpt")
@@ -216,6 +217,7 @@ def test_model_calls_are_kept_where_checkpoints_are_not(
     current_session.end()
 
 
+@pytest.mark.slow
 def test_a_notebook_goes_on_where_its_store_is_full_and_says_so(tmp_path: Path) -> None:
     with Kernel(tmp_path) as kernel:
         kernel.run("%load_ext nbckpt")

@@ -123,6 +123,7 @@ def test_checkpoints_and_moves_are_spans_and_are_counted(tmp_path: Path) -> None
     assert metrics["nbckpt.unwritten"] == [{"unit": "By", "value": 0}]
 
 
+@pytest.mark.slow
 def test_a_model_call_is_told_under_the_names_of_the_conventions(tmp_path: Path) -> None:
     with Provider() as provider:
         found = collected(CALLS, tmp_path, provider.url)

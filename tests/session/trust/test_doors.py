@@ -181,6 +181,7 @@ def test_a_cell_runs_though_somebody_else_ran_it(
     assert noted(tmp_path) == ["1", "1"]  # the second time it is one's own, and restored
 
 
+@pytest.mark.slow
 def test_a_loop_begins_at_its_first_item_again(
     shell: Any, moves: Callable[[], None], tmp_path: Path
 ) -> None:
@@ -199,6 +200,7 @@ def test_a_loop_begins_at_its_first_item_again(
     assert noted(tmp_path) == ["1", "2", "1", "2"]
 
 
+@pytest.mark.slow
 def test_results_of_calls_and_of_maps_are_not_given(
     shell: Any, moves: Callable[[], None], tmp_path: Path
 ) -> None:

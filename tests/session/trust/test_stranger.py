@@ -139,6 +139,7 @@ def ids_of(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
     return {one["name"]: one["id"] for one in json.loads(capsys.readouterr().out)}
 
 
+@pytest.mark.slow
 def test_every_command_looks_at_it_and_nothing_runs(
     strange: Strange, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -378,6 +379,7 @@ def test_a_timeline_and_a_sidebar_show_it_and_nothing_runs(
     assert strange.ran == []
 
 
+@pytest.mark.slow
 def test_an_unattended_run_repeats_nothing_of_it(
     strange: Strange, provider: Provider, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -269,6 +269,7 @@ def test_nothing_is_found_where_the_rules_are_right(thorough: Session, cell: Cel
     assert thorough.workspace.audit.search.looked_at > 200
 
 
+@pytest.mark.slow
 def test_samples_look_at_every_kind_of_value_and_leave_the_users_numbers(
     session: Session, cell: Cell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -379,6 +379,7 @@ def test_a_step_that_goes_on_without_an_answer_runs_again(
     assert "restored 'a'" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_so_does_a_block_around_and_the_cell_around_that(shell: Any) -> None:
     body = CAUGHT.format("", "").replace("\n", "\n    ")
     cell = f"%%checkpoint a\nimport nbckpt\nwith nbckpt.checkpoint('b'):\n    {body}"

@@ -156,6 +156,7 @@ def test_an_async_cell_is_answered_by_its_buttons_and_its_loop_goes_on(
     assert "True notebook True" in front.text()
 
 
+@pytest.mark.slow
 def test_a_killed_kernel_asks_the_same_question_and_an_answer_meanwhile_counts(
     tmp_path: Path,
 ) -> None:
@@ -265,6 +266,7 @@ def run_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return run
 
 
+@pytest.mark.slow
 def test_an_unattended_run_says_what_waits_and_goes_on_when_it_is_answered(
     tmp_path: Path, run_notebook: Any
 ) -> None:
@@ -326,6 +328,7 @@ def test_other_runners_of_notebooks_say_what_waits_too(tmp_path: Path, run_noteb
     assert noted(tmp_path)[-1] == "after"
 
 
+@pytest.mark.slow
 def test_an_unattended_run_can_stop_where_nobody_answers_and_go_on_later(
     tmp_path: Path, run_notebook: Any
 ) -> None:

@@ -11,6 +11,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from tests.kernels import Kernel
 from tests.running import environment
 
@@ -47,6 +49,7 @@ def noted(folder: Path) -> list[str]:
     return lines
 
 
+@pytest.mark.slow
 def test_cells_find_their_calls_again_in_a_new_kernel(tmp_path: Path) -> None:
     plain = "out = [embed(d) for d in ['a', 'bb', 'a']]; print(out)"
     marked = "%%checkpoint embed\nkept = [embed(d) for d in ['ccc', 'bb']]\nprint(kept)"
@@ -120,6 +123,7 @@ with open(folder / "out", "w") as out:
 """
 
 
+@pytest.mark.slow
 def test_killed_at_any_instant_only_the_call_in_flight_is_repeated(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(KILLED.replace('log = open(folder / "log", "a", buffering=1)\n', ""))

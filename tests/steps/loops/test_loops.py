@@ -40,6 +40,7 @@ def run(shell: Any, source: str) -> Any:
 # -- which items are finished
 
 
+@pytest.mark.slow
 def test_each_item_of_a_set_is_done_once_though_its_order_is_another(tmp_path: Path) -> None:
     died = play(tmp_path, LOOP.format(items="words"), "die")
     assert died.returncode == -9, died.stderr
@@ -51,6 +52,7 @@ def test_each_item_of_a_set_is_done_once_though_its_order_is_another(tmp_path: P
     assert sorted(noted(tmp_path)) == words
 
 
+@pytest.mark.slow
 def test_a_new_file_that_sorts_before_the_finished_ones_is_done_and_none_of_them_again(
     tmp_path: Path,
 ) -> None:

@@ -64,6 +64,7 @@ def all_wrong(path: Path, whole: Found, seed: int, count: int) -> dict[Harm, lis
     return wrong
 
 
+@pytest.mark.slow
 def test_a_damage_is_told_or_costs_nothing(made: Path, whole: Found) -> None:
     assert all_wrong(made, whole, 1, QUICK) == {}
 
@@ -140,6 +141,7 @@ def test_a_thousand_repairs_take_nothing_and_leave_no_damage(
 
 
 @pytest.mark.parametrize("every", [11, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.slow
 def test_a_repair_that_is_killed_anywhere_takes_nothing_and_is_made_up_for(
     tmp_path: Path, every: int
 ) -> None:

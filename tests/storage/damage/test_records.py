@@ -78,6 +78,7 @@ def use(path: Path) -> int:
         store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_any_member_of_any_record_may_be_anything(seed: int, whole: Path, tmp_path: Path) -> None:
     rng, usual = random.Random(seed), use(whole)

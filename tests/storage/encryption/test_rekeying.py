@@ -260,6 +260,7 @@ def test_killed_at_any_call_a_new_key_leaves_the_old_one_or_the_new_one(
     survives_kills(tmp_path, keys[0], keys[1], "wrap", deaths=2)
 
 
+@pytest.mark.slow
 def test_killed_at_any_call_a_rewrite_leaves_the_old_store_or_the_new_one(
     tmp_path: Path, keys: tuple[str, str]
 ) -> None:

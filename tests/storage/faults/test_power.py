@@ -35,6 +35,7 @@ def require_all(run: Run, seed: int, each: int, folder: Path) -> None:
         require_kept(run, told, left, folder)
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("what", RUNS)
 def test_some_disks_that_a_power_cut_leaves_keep_what_was_promised(
@@ -103,6 +104,7 @@ def test_a_name_without_a_sync_of_its_folder_may_be_the_old_one(tmp_path: Path) 
     assert found == {("old",), ("new",)}
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("what", ["files", "folders"])
 def test_a_store_that_did_not_sync_them_would_be_found_out(

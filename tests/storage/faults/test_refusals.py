@@ -54,6 +54,7 @@ def test_what_was_once_lost_is_not(
     assert attempt(made, verb, fault_named(name), at, after, tmp_path / "s")
 
 
+@pytest.mark.slow
 def test_some_faults_at_some_calls_break_no_promise(made: Template, tmp_path: Path) -> None:
     chance = random.Random(8)
     after = {verb: after_all(made, verb, tmp_path / "s") for verb in VERBS}
