@@ -100,20 +100,15 @@ def _starts_kernels(module: ModuleType) -> bool:
     return not _KERNELS.isdisjoint(homes)
 
 
-_frozen_for = pytest.StashKey[Path]()
+def _freeze() -> None:
+    """Look for garbage once, and at what is left of it never again."""
+    gc.collect()
+    gc.freeze()
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
+def pytest_collection_finish() -> None:
     """Freeze what the tests' modules have imported."""
-    _freeze(session, session.path)
-
-
-def _freeze(session: pytest.Session, path: Path) -> None:
-    """Look for garbage once for the tests of a file, not in all there is for each of them."""
-    if session.stash.get(_frozen_for, None) != path:
-        session.stash[_frozen_for] = path
-        gc.collect()
-        gc.freeze()
+    _freeze()
 
 
 def pytest_unconfigure() -> None:
@@ -129,8 +124,7 @@ def _log_bytes() -> int:
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
     """Note what was found before the test, and before the fixtures that it is the first to use."""
     item.stash[VERIFIED] = _log_bytes()
-    _freeze(item.session, item.path)
-    gc.freeze()  # what earlier tests left is not looked through again
+    _freeze()  # what earlier tests left is not looked through again
     yield
 
 
