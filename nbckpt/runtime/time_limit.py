@@ -111,6 +111,8 @@ class _Watch:
                 idle_since = now
             elif now - idle_since > AT_REST_S:
                 self._is_needed.clear()
+                if any(self._bounds.values()):  # it began meanwhile, and saw that the clock runs
+                    self._is_needed.set()
             for bound in active:
                 if now > bound.until:
                     self._interrupt(bound)

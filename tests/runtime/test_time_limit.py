@@ -46,6 +46,30 @@ def test_a_loop_of_the_main_thread_is_ended() -> None:
         loop()
 
 
+def test_one_that_begins_while_the_clock_is_about_to_stop_is_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stopping, has_begun = threading.Event(), threading.Event()
+
+    class Slow(threading.Event):
+        def clear(self) -> None:
+            stopping.set()
+            has_begun.wait(30)
+            super().clear()
+
+    watch = time_limit._Watch()
+    watch._is_needed = Slow()
+    monkeypatch.setattr(time_limit, "_watch", watch)
+    monkeypatch.setattr(time_limit, "AT_REST_S", 0.0)
+    with bounded():
+        pass
+    assert stopping.wait(30)
+
+    with pytest.raises(OutOfTimeError), bounded():
+        has_begun.set()
+        loop()
+
+
 def test_a_wait_of_the_main_thread_is_ended() -> None:
     began = time.perf_counter()
 

@@ -11,7 +11,7 @@ import pytest
 import nbckpt.storage
 
 FOLDER = Path(nbckpt.storage.__file__).parent
-SEAM = FOLDER / "system.py"
+SEAM = FOLDER / "file_calls.py"
 OF_THE_PROCESS = {"PathLike", "cpu_count", "fspath", "getpid", "register_at_fork", "stat_result"}
 OF_THE_PROCESS |= {
     "PRIO_PROCESS",
@@ -27,7 +27,7 @@ METHODS = {
     *("lstat", "mkdir", "read_bytes", "read_text", "rename", "rglob", "rmdir", "stat"),
     *("symlink_to", "touch", "unlink", "write_bytes", "write_text"),
 }
-OTHERS = {"lines.read_text"}
+OTHERS = {"journal_lines.read_text"}
 """They only have such a name."""
 
 
@@ -49,7 +49,7 @@ def calls_of_the_file_system(source: str) -> Iterator[str]:
                 "." in function
                 and (name in METHODS or function.endswith("path.open"))
                 and function not in OTHERS
-                and not function.startswith("system.files.")
+                and not function.startswith("file_calls.files.")
             ):
                 yield f"{function}()"
 
