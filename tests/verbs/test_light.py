@@ -70,7 +70,7 @@ def test_loading_into_ipython_and_resuming_loads_only_what_that_needs(tmp_path: 
     assert added.isdisjoint({*HEAVY, "asyncio", "dill", "html", "nbformat", "rich", "ssl", "tqdm"})
     cells = {
         "capture.groups.groups",
-        "fingerprint.code.scanning",
+        "fingerprint.code.names_of_cell",
         "fingerprint.keys",
         "fingerprint.values.walking",
         "steps.step",
