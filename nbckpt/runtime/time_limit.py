@@ -49,9 +49,11 @@ class _Bound:
         self.frame = frame
         self.has_fired = False
 
-    def holds(self) -> bool:
-        """True while the block runs: what comes at its very end may keep it from saying so."""
-        frame = sys._current_frames().get(self.thread)  # noqa: SLF001  # there is no other way
+    def holds(self, frame: FrameType | None) -> bool:
+        """True while the block runs, by the frame that its thread is in.
+
+        An interrupt at its very end may have kept it from saying so.
+        """
         while frame is not None and frame is not self.frame:
             frame = frame.f_back
         return frame is not None
@@ -79,9 +81,10 @@ class _Watch:
         if not self._is_needed.is_set():
             self._is_needed.set()
 
-    def has(self, thread: int) -> bool:
-        """True if something is bound there."""
-        return bool(self._bounds.get(thread))
+    def holds_here(self) -> bool:
+        """True if the code that asks is inside of a block that is bound."""
+        bounds = self._bounds.get(threading.get_ident(), ())
+        return any(bound.holds(sys._getframe(1)) for bound in bounds)  # noqa: SLF001
 
     def end(self, bound: _Bound) -> None:
         """Send no more from here on."""
@@ -120,7 +123,8 @@ class _Watch:
     def _interrupt(self, bound: _Bound) -> None:
         with self._turn:
             bounds = self._bounds.get(bound.thread, [])
-            if bound in bounds and not bound.holds():
+            frame = sys._current_frames().get(bound.thread)  # noqa: SLF001  # there is no other way
+            if bound in bounds and not bound.holds(frame):
                 bounds.remove(bound)
             if bound in bounds:
                 self._send_to(bound)
@@ -182,7 +186,7 @@ def bounded(*values: object) -> AbstractContextManager[None]:
     """
     if values and all(type(value) in _ATOMS for value in values):
         return _NOTHING
-    if _limit_s is None or _watch.has(threading.get_ident()):
+    if _limit_s is None or _watch.holds_here():
         return _NOTHING
     return _Within()
 
