@@ -12,11 +12,12 @@ from __future__ import annotations
 import ast
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from nbckpt.capture.observation import audit, audit_events
+from nbckpt.capture.observation.audited import Audited, AuditedWindow
 from nbckpt.capture.observation.commands import Asked
 from nbckpt.capture.observation.file_records import (
     FoundFiles,
@@ -29,7 +30,7 @@ from nbckpt.capture.observation.file_states import TICK_NS, changed_since
 from nbckpt.capture.observation.folder_looks import asked_by
 from nbckpt.capture.observation.library_versions import version_of, versions_of
 from nbckpt.capture.observation.named_files import Named, scripts_of
-from nbckpt.capture.observation.observer import Ran, Unmoved
+from nbckpt.capture.observation.observer import Ran
 from nbckpt.capture.observation.places import (
     Places,
     is_made,
@@ -46,22 +47,14 @@ _IMPORTERS = frozenset({"import_module", "__import__", "importlib", "find_spec",
 
 
 @dataclass
-class _Window:
-    """Uses of files by one step.
+class _Window(AuditedWindow):
+    """Uses of files by one step."""
 
-    Attributes
-    ----------
-    nested
-        Records of steps that were restored inside of it.
-    """
-
-    audited: audit.Window
     folder: str
     since_ns: int
-    nested: list[Json] = field(default_factory=list)
 
 
-class Files(Unmoved):
+class Files(Audited):
     """The facet of files.
 
     Parameters
@@ -79,22 +72,15 @@ class Files(Unmoved):
     def __init__(
         self, namespace: Mapping[str, object], root: str, own: tuple[str, ...] = ()
     ) -> None:
+        super().__init__()
         self._namespace = namespace
         self._places = Places(root, own)
-        self._open: list[_Window] = []
 
     def open(self) -> object:
         """A window that collects what is opened from now on."""
         window = _Window(audit.opened(self._namespace), working_folder(), time.time_ns() - TICK_NS)
         self._open.append(window)
         return window
-
-    def discard(self, window: object) -> None:
-        """Collect nothing more."""
-        assert isinstance(window, _Window)
-        if window in self._open:
-            self._open.remove(window)
-        audit.closed(window.audited)
 
     def close(self, window: object, ran: Ran) -> Json:
         """The states of all files that the step was seen to touch, or names."""
@@ -111,13 +97,6 @@ class Files(Unmoved):
             for nested in window.nested:
                 join_record(observed, nested)
         return observed or None
-
-    def restored(self, observed: Json) -> Sequence[str]:
-        """Have open windows take what a restored step had read for theirs."""
-        if observed:
-            for window in self._open:
-                window.nested.append(observed)
-        return ()
 
     def difference(self, observed: Json, ran: Ran) -> str | None:  # noqa: ARG002
         """Reason not to restore: a file is not as the step left it, or a library has changed."""

@@ -7,12 +7,13 @@ import builtins
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from nbckpt.capture.observation import audit, audit_events
+from nbckpt.capture.observation.audited import Audited, AuditedWindow
 from nbckpt.capture.observation.look_ups import look_ups_of
-from nbckpt.capture.observation.observer import Ran, Unmoved
+from nbckpt.capture.observation.observer import Ran
 from nbckpt.digests import Digest, Json, digest_of_json
 from nbckpt.fingerprint import keys
 from nbckpt.fingerprint.code import Names as Read
@@ -38,23 +39,19 @@ _LISTS = frozenset({"dir"})
 
 
 @dataclass
-class _Window:
+class _Window(AuditedWindow):
     """Names that one step looks up.
 
     Attributes
     ----------
     there
         Names that were there when it began.
-    nested
-        Records of steps that were restored inside of it.
     """
 
-    audited: audit.Window
     there: Sequence[str] = ()
-    nested: list[Json] = field(default_factory=list)
 
 
-class Names(Unmoved):
+class Names(Audited):
     """The facet of names that are looked up by other means than the text of a cell.
 
     Parameters
@@ -72,9 +69,9 @@ class Names(Unmoved):
         namespace: Mapping[str, object],
         touch: Callable[[frozenset[str] | None], object] = lambda _: None,
     ) -> None:
+        super().__init__()
         self._namespace = namespace
         self._touch = touch
-        self._open: list[_Window] = []
         self._cells: deque[_Window] = deque()
 
     def cell_begins(self, tree: ast.Module) -> None:  # noqa: ARG002
@@ -95,13 +92,6 @@ class Names(Unmoved):
         window = _Window(audit.opened(self._namespace), list(self._namespace))
         self._open.append(window)
         return window
-
-    def discard(self, window: object) -> None:
-        """Collect nothing more."""
-        assert isinstance(window, _Window)
-        if window in self._open:
-            self._open.remove(window)
-        audit.closed(window.audited)
 
     def close(self, window: object, ran: Ran) -> Json:
         """Name → digest of its value before the step, of each name that was looked up."""
@@ -141,13 +131,6 @@ class Names(Unmoved):
                 names = frozenset(seen.reads)
                 read = Read(reads=names, loads=names, binds=frozenset(seen.binds))
                 self._touch(keys.touched(read, self._namespace))
-
-    def restored(self, observed: Json) -> Sequence[str]:
-        """Have open windows take what a restored step had looked up for theirs."""
-        if observed:
-            for window in self._open:
-                window.nested.append(observed)
-        return ()
 
     def difference(self, observed: Json, ran: Ran) -> str | None:
         """Reason not to restore: a name or module that the step looked up is another now."""
