@@ -12,7 +12,7 @@ from nbckpt.capture.live_encoder import LiveEncoder
 from nbckpt.capture.random_states import Generators
 from nbckpt.capture.selection import Selection
 from nbckpt.digests import Digest
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.model import Manifest, Refusal, Variable
 from nbckpt.runtime.context import called_with
 from nbckpt.runtime.dirty_pages.memory import READS_ALL
@@ -116,7 +116,7 @@ class Capturer:
             self.tracker.forget_object(name)
             self.encoder.forget(name)
         self._generators.forget(doubted)
-        self.tracker.touched(doubted - process_generators.NAMES)
+        self.tracker.touched(doubted - random_generators.NAMES)
 
     def manifest(self) -> Manifest:
         """All variables as they are kept, as of the last look."""
@@ -198,7 +198,7 @@ class Capturer:
             del self.tracker.kept[name]
             self.encoder.forget(name)
         self._generators.forget_lost(self._is_lost)
-        self.tracker.touched(lost - process_generators.NAMES)
+        self.tracker.touched(lost - random_generators.NAMES)
 
     def _is_lost(self, variable: Variable) -> bool:
         return not self.store.blobs.can_rely_on(variable.blob)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from nbckpt.codecs.encode import encode
 from nbckpt.codecs.pickler import Scope
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.model import Variable
 from nbckpt.storage.store import Store
 
@@ -28,11 +28,11 @@ class Generators:
         StoreError
             If a new state cannot be written.
         """
-        memory = process_generators.memory()
+        memory = random_generators.memory()
         still = {n for n, m in memory.items() if n in self._latest and self._memory.get(n) == m}
-        for name, state in process_generators.states(without=still).items():
+        for name, state in random_generators.states(without=still).items():
             latest = self._latest.get(name)
-            if latest is None or not process_generators.is_same(state, latest[0]):
+            if latest is None or not random_generators.is_same(state, latest[0]):
                 self._latest[name] = (state, self._kept(name, state))
         self._memory = memory
         return {name: variable for name, (_, variable) in self._latest.items()}

@@ -18,7 +18,7 @@ from nbckpt.capture.untrusted import require_trusted_value, untrusted_in
 from nbckpt.codecs.loading import Binding, Loading, decode, lent
 from nbckpt.digests import Digest
 from nbckpt.errors import USER_CODE_ERRORS, NbckptError, RestoreError
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.fingerprint.values.destructors import let_go
 from nbckpt.model import Manifest, Refusal, Variable, size_of_all
 from nbckpt.runtime.gc_pause import uncollected
@@ -59,10 +59,10 @@ class Loaded(NamedTuple):
     def bind(self, namespace: dict[str, object], order: Iterable[str]) -> None:
         """Bind the values in `namespace`; `order` is that of the manifest."""
         names = [n for n in order if n in self.values]
-        process_generators.put_states(
-            {n: self.values[n] for n in names if n in process_generators.NAMES}
+        random_generators.put_states(
+            {n: self.values[n] for n in names if n in random_generators.NAMES}
         )
-        namespace.update({n: self.values[n] for n in names if n not in process_generators.NAMES})
+        namespace.update({n: self.values[n] for n in names if n not in random_generators.NAMES})
         for names_of_these, binding in self.bindings:
             if names_of_these.isdisjoint(names):
                 binding.drop()

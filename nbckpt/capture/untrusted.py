@@ -8,7 +8,7 @@ is read, with names, types, shapes and previews, until the user trusts it.
 from __future__ import annotations
 
 from nbckpt.errors import NOT_YOURS, TRUST_IT, UntrustedError
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.model import Checkpoint, Manifest, Refusal, Variable
 
 
@@ -49,5 +49,5 @@ def untrusted_in(manifest: Manifest) -> list[Refusal]:
     return [
         Refusal(name, name, variable.type_name, NOT_YOURS)
         for name, variable in manifest.items()
-        if not variable.trusted and name not in process_generators.NAMES
+        if not variable.trusted and name not in random_generators.NAMES
     ]

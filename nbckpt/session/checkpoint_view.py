@@ -9,7 +9,7 @@ from nbckpt.capture.selection import missing
 from nbckpt.capture.untrusted import require_trusted_value
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.errors import UsageError, VariableNotFoundError
-from nbckpt.fingerprint.process_generators import NAMES
+from nbckpt.fingerprint.random_generators import NAMES
 from nbckpt.fingerprint.user_names import Own
 from nbckpt.model import Cell, Checkpoint, Manifest, Refusal, Variable
 from nbckpt.session.session import Session

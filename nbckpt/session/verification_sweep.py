@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt.capture.recapture import Recapture, Verdict
 from nbckpt.digests import Digest
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.model import AUTOMATIC, Cell, Checkpoint
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Sweep:
         session = self._session
         captured = session.workspace.capturer.capture(only=self.found)
         draft = session.checkpoints.draft(NAME, captured, cell=Cell(""), duration_s=0.0)
-        changed = {*draft.changed, *draft.removed} - process_generators.NAMES
+        changed = {*draft.changed, *draft.removed} - random_generators.NAMES
         self.found &= changed
         if not changed:
             return None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nbckpt.capture.background_work import left_at_work
 from nbckpt.capture.capture import Captured
 from nbckpt.errors import StoreError
-from nbckpt.fingerprint import keys, process_generators
+from nbckpt.fingerprint import keys, random_generators
 from nbckpt.fingerprint.referents import names_reached
 from nbckpt.fingerprint.values.homes import is_named
 from nbckpt.fingerprint.values.plain import ATOMS
@@ -49,7 +49,7 @@ def draft_of(step: Execution, duration_s: float, state: State) -> Checkpoint:
     bound |= {n for n in deleted_names(step.tree) if n not in session.namespace}
     unsure = before.unsure(session, now, differing)
     bound -= unsure.keys()
-    bound = {n for n in bound if request.selection.has(n) or n in process_generators.NAMES}
+    bound = {n for n in bound if request.selection.has(n) or n in random_generators.NAMES}
     in_place = {n for n in bound & differing if before.is_same_object(n, session)}
     named = refused & {*bound, *assigned, *step.key.inputs, *step.key.functions}
     named |= _changed_behind(step, bound - refused, refused - named)
@@ -108,8 +108,8 @@ def note_lost(step: Execution, problem: StoreError) -> None:
 def _drawn(step: Execution, differing: set[str], now: Manifest) -> dict[str, str]:
     """Random generators that the body drew from → digests of their states before."""
     states = step.before.random_states
-    drawn = {n: states.get(n, "") for n in process_generators.NAMES & differing if n in now}
-    if states and process_generators.reads(step.tree, step.session.namespace):
+    drawn = {n: states.get(n, "") for n in random_generators.NAMES & differing if n in now}
+    if states and random_generators.reads(step.tree, step.session.namespace):
         drawn = {**states, **drawn}
     return drawn
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.model import Checkpoint, Variable, size_of_all
 from nbckpt.storage.store import Store
 from nbckpt.timeline.approvals import APPROVAL, Questions
@@ -223,7 +223,7 @@ def _variables(_store: Store, timeline: Timeline) -> Rows:
 
 def _users(checkpoint: Checkpoint) -> list[Variable]:
     """The variables that it changed, without the states of random generators."""
-    return [v for name, v in checkpoint.changed.items() if name not in process_generators.NAMES]
+    return [v for name, v in checkpoint.changed.items() if name not in random_generators.NAMES]
 
 
 _OF_A_VARIABLE = tuple(COLUMNS["variables"])[2:]

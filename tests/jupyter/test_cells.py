@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import nbckpt
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.steps import current_session
 from nbckpt.steps.execution.step_state import StepState
 from tests.kernels import Kernel
@@ -184,7 +184,7 @@ def test_only_the_variables_that_were_asked_for_are_kept(shell: Any) -> None:
 
     [checkpoint] = current_session.session().history()
 
-    assert set(checkpoint.changed) - process_generators.NAMES == {"x"}
+    assert set(checkpoint.changed) - random_generators.NAMES == {"x"}
     assert checkpoint.omitted == ("y",)
     assert checkpoint.tags == ("good",)
     assert checkpoint.note == "first try"

@@ -31,7 +31,7 @@ from hypothesis.stateful import (
 )
 
 from nbckpt.errors import BranchExistsError, CheckpointNotFoundError, UsageError
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.model import Cell
 from nbckpt.session.checkpoint_view import Look
 from nbckpt.session.session import Session
@@ -531,7 +531,7 @@ class History(RuleBasedStateMachine):
         for checkpoint, state in self.states.items():
             assert (
                 self.session.timeline.manifest(checkpoint).keys() - state.keys()
-                <= process_generators.NAMES
+                <= random_generators.NAMES
             )
 
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from nbckpt.capture.decode import Values
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.session.session import Session
 from nbckpt.storage import disk
 from nbckpt.storage.check import check
@@ -99,7 +99,7 @@ def wrong_in(path: Path, most: int = 20) -> list[str]:
         manifest = timeline.manifest(checkpoint.id)
         values = Values(store, manifest)
         try:
-            found = {n: values.build(n) for n in manifest if n not in process_generators.NAMES}
+            found = {n: values.build(n) for n in manifest if n not in random_generators.NAMES}
         except Exception as error:
             # Somebody may have pruned it after this reader had looked.
             if checkpoint.id in folded(Store.open(path).refresh()).checkpoints:

@@ -10,7 +10,7 @@ import pytest
 
 from nbckpt.capture.decode import Values
 from nbckpt.errors import BlobNotFoundError, StoreError, UsageError
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.session.session import Session
 from nbckpt.storage.check import check
 from nbckpt.storage.pruning import automatic, prune, size_of
@@ -48,7 +48,7 @@ def values_of(path: Path, checkpoint_id: str) -> dict[str, object]:
     """What a reader who knows nothing of the store finds in a checkpoint."""
     store = Store.open(path, create=False)
     manifest = folded(store.refresh()).manifest(checkpoint_id)
-    users = [name for name in manifest if name not in process_generators.NAMES]
+    users = [name for name in manifest if name not in random_generators.NAMES]
     values = {name: Values(store, manifest).build(name) for name in users}
     store.close()
     return values

@@ -20,7 +20,7 @@ from nbckpt.capture.change_tracking.identity import (
 from nbckpt.capture.change_tracking.kept_variables import HeldObjects, KeptVariables
 from nbckpt.capture.change_tracking.live_names import LiveNames
 from nbckpt.digests import Digest
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.fingerprint.reachability import reaches
 from nbckpt.fingerprint.user_names import text_of_name
 from nbckpt.fingerprint.values.plain import ATOMS
@@ -196,7 +196,7 @@ class ChangeTracker:
     def removed(self) -> set[str]:
         """Names that were there at the last look, kept or refused, and are gone."""
         present = self.present()
-        removed = {n for n in self._gone if n not in present} - process_generators.NAMES
+        removed = {n for n in self._gone if n not in present} - random_generators.NAMES
         return {n for n in removed if n in self.kept or n in self.refusals}
 
     def suspects(self, removed: set[str]) -> set[str]:
@@ -236,7 +236,7 @@ class ChangeTracker:
         self._doubtful = {n for n in doubtful if not self.objects.hold(n, now.get(n))}
         changed = {n for n in self.objects.unproven if not self.objects.hold(n, now.get(n))}
         gone = {n for n in self._gone if n not in present and n in self.kept}
-        return (self._doubtful | changed | gone) - process_generators.NAMES
+        return (self._doubtful | changed | gone) - random_generators.NAMES
 
     def closed(self, found: set[str], present: Container[str]) -> set[str]:
         """`found` and all that shares objects with it, or that it refers to and that can change."""
@@ -276,7 +276,7 @@ class ChangeTracker:
         if any(n in kept for n in self._pending | self._not_the_same()):
             return Digest("")
         # Of the names that are kept all are there now, since none is gone.
-        n_states = sum(name in kept for name in process_generators.NAMES)
+        n_states = sum(name in kept for name in random_generators.NAMES)
         return Digest(kept.digest() if len(kept) - n_states == len(self.present()) else "")
 
     def is_untouched(self, names: Iterable[str]) -> bool:
@@ -287,13 +287,13 @@ class ChangeTracker:
         """Names, there or kept, that no code is known to have touched since they were looked at."""
         if self._pending is None:
             return set()
-        return {*self.user_names(), *self.kept} - self._pending - process_generators.NAMES
+        return {*self.user_names(), *self.kept} - self._pending - random_generators.NAMES
 
     def untouched_objects(self) -> set[str]:
         """Of these, the ones that hold what may change where it stands."""
         if self._pending is None:
             return set()
-        return self.objects.others - self._pending - process_generators.NAMES
+        return self.objects.others - self._pending - random_generators.NAMES
 
     def quick_to_look_at(self) -> list[str]:
         """The names of values that are small, or arrays whose pages tell what was written."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from nbckpt.capture.change_tracking.identity import Identity
 from nbckpt.digests import digest_of
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.model import Variable
 from nbckpt.runtime.snapshot_dict import SnapshotDict
 
@@ -75,7 +75,7 @@ class KeptVariables(SnapshotDict[str, Variable]):
         are made anew in which something changed.
         """
         for number in self._stale:
-            names = sorted(self._buckets[number] - process_generators.NAMES)
+            names = sorted(self._buckets[number] - random_generators.NAMES)
             told = [f"{n} {(v := self[n]).blob} {v.value}" for n in names]
             self._digests[number] = digest_of("\n".join(told)) if told else ""
         self._stale.clear()

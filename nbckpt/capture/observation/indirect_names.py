@@ -21,7 +21,7 @@ from nbckpt.fingerprint.code import names_of_tree
 from nbckpt.fingerprint.keys import is_users_name
 from nbckpt.fingerprint.keys.inputs import Inputs
 from nbckpt.fingerprint.keys.reach import names_of_definition
-from nbckpt.fingerprint.process_generators import NAMES
+from nbckpt.fingerprint.random_generators import NAMES
 from nbckpt.fingerprint.user_names import Own
 from nbckpt.fingerprint.values import ValueDigester
 from nbckpt.fingerprint.values.modules import loaded

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from nbckpt.errors import NOT_YOURS, NbckptError
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.model import Variable
 from nbckpt.reports.diff import families
 from nbckpt.reports.diff.details import Detail, Limits, Row, Status, VariableDifference
@@ -192,7 +192,7 @@ def _remarks(one: Side, other: Side) -> Iterator[str]:
     if not other.id:
         yield f"{LIVE!r} is what is live and not kept yet"
     states = [
-        [v for n, v in s.manifest.items() if n in process_generators.NAMES] for s in (one, other)
+        [v for n, v in s.manifest.items() if n in random_generators.NAMES] for s in (one, other)
     ]
     if {v.value for v in states[0]} != {v.value for v in states[1]}:
         yield "the random generators stand elsewhere"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from nbckpt.capture.selection import Selection
 from nbckpt.errors import CheckpointNotFoundError, NbckptError
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.model import Cell, Checkpoint, Manifest, Variable
 from nbckpt.reports import outputs_text
 from nbckpt.runtime import clock
@@ -52,7 +52,7 @@ class Side:
     @property
     def variables(self) -> dict[str, Variable]:
         """Name → variable, of those that are the user's."""
-        return {n: v for n, v in self.manifest.items() if n not in process_generators.NAMES}
+        return {n: v for n, v in self.manifest.items() if n not in random_generators.NAMES}
 
     def value(self, name: str) -> object:
         """The value of a variable, built from the store; the live one is never touched."""
@@ -126,7 +126,7 @@ def live_side(session: Session) -> Side | None:
     workspace.ran(workspace.running)
     captured = session.checkpoints.capture(Selection())
     draft = session.checkpoints.draft(LIVE, captured, cell=Cell(""), duration_s=0.0)
-    if set(draft.changed) <= process_generators.NAMES and not draft.removed:
+    if set(draft.changed) <= random_generators.NAMES and not draft.removed:
         return None
     return Side(
         id="",

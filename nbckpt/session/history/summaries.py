@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.model import Checkpoint, size_of_all
 from nbckpt.text.units import bytes_text, count_text
 
@@ -13,7 +13,7 @@ ID_LENGTH = 8
 
 def user_names(names: Iterable[str]) -> list[str]:
     """Those of `names` that are variables of the user's, sorted."""
-    return sorted(name for name in names if name not in process_generators.NAMES)
+    return sorted(name for name in names if name not in random_generators.NAMES)
 
 
 def size_of(checkpoint: Checkpoint) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nbckpt.capture.untrusted import require_trusted
 from nbckpt.digests import Digest
 from nbckpt.errors import FormatError, NbckptError, StoreError, UsageError
-from nbckpt.fingerprint.process_generators import NAMES as RANDOM
+from nbckpt.fingerprint.random_generators import NAMES as RANDOM
 from nbckpt.model import Checkpoint, Record, Variable
 from nbckpt.runtime.interrupts import result_of
 from nbckpt.session.maintenance.export_report import Exported

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt.errors import BlobNotFoundError, FormatError
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.model import Checkpoint, Manifest, Variable
 from nbckpt.runtime import clock
 from nbckpt.text.units import age_text
@@ -44,7 +44,7 @@ class Damage(NamedTuple):
         """A clause that says what is damaged."""
         if self.missing:
             return f"the record of a checkpoint that it builds on ({self.missing[:8]}) is gone"
-        names = sorted(set(self.variables) - process_generators.NAMES)
+        names = sorted(set(self.variables) - random_generators.NAMES)
         if not names:
             return "the state of the random generators is damaged"
         shown = ", ".join(map(repr, names[:MOST_NAMED]))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from nbckpt.capture import restore
 from nbckpt.errors import StoreError
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.model import Checkpoint, Manifest, Refusal, Variable
 from nbckpt.session.moves.move_result import MoveResult
 from nbckpt.session.workspace.unkept import Unkept
@@ -128,7 +128,7 @@ def take(
 
 def note_seeds(session: SessionParts, checkpoint: Checkpoint, loaded: restore.Loaded) -> None:
     """Take note which of the restored random generators stand where somebody put them."""
-    states = set(loaded.values) & process_generators.NAMES
+    states = set(loaded.values) & random_generators.NAMES
     session.workspace.seeded = (session.workspace.seeded - states) | (
         states & set(checkpoint.seeded)
     )
@@ -184,7 +184,7 @@ def restore_all(
     # They may share no more with what was replaced.
     workspace.tracker.touched(lasting | begun)
     session.pending_cells.forget()
-    hidden = process_generators.NAMES
+    hidden = random_generators.NAMES
     return MoveResult(
         checkpoint=target,
         came_back=tuple(n for n in manifest if n in loaded.values and n not in hidden),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbckpt.digests import Json, digest_of_json
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.model import AUTOMATIC, Cell, Checkpoint
 from nbckpt.runtime.interrupts import breathe
 
@@ -49,7 +49,7 @@ def keep_unsaved(session: SessionParts, name: str) -> Checkpoint | None:
         captured = session.workspace.capturer.capture()
         draft = session.checkpoints.draft(name, captured, cell=Cell(""), duration_s=0.0)
         is_same = (
-            set(draft.changed) <= process_generators.NAMES | session.workspace.own_names()
+            set(draft.changed) <= random_generators.NAMES | session.workspace.own_names()
             and not draft.removed
         )
         is_same = is_same and not _is_other_state(session, draft)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.runtime.dirty_pages.memory import CHUNK_BYTES, WATCHED_BYTES
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Sampler:
             variable = capturer.kept_as(name)
             if (
                 variable is not None
-                and name not in process_generators.NAMES
+                and name not in random_generators.NAMES
                 and self._is_fit(variable)
             ):
                 return variable.group

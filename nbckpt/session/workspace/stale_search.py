@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.fingerprint.user_names import Own
 from nbckpt.runtime.context import called_with
 from nbckpt.runtime.dirty_pages.memory import READS_ALL, is_as_known
@@ -78,16 +78,14 @@ class StaleSearch(Own):
         names &= tracker.untouched()
         names -= {refusal.variable for refusal in capturer.refusals()}  # absent, and never wrong
         kept = capturer.manifest()
-        states, generators = process_generators.states(), self._stale_generators()
+        states, generators = random_generators.states(), self._stale_generators()
         while apart := {n for n in names if n in kept and not names.issuperset(kept[n].group)}:
             names -= apart
         found = self._recapture().groups_read_whole(sorted(names))
         self.looked_at += len(names)
         suspects = [group for group in found if not self._is_as_kept(group)]
         stale = self._stale_among(suspects, touched)
-        process_generators.put_states(
-            states
-        )  # values whose own code draws numbers were taken apart
+        random_generators.put_states(states)  # values whose own code draws numbers were taken apart
         return [*generators, *stale]
 
     def of_one(self, touched: Iterable[str] | None) -> list[Stale]:
@@ -198,7 +196,7 @@ class StaleSearch(Own):
         kept = self._capturer.manifest()
         return [
             Stale(name, name, "its state seemed to be the same")
-            for name, state in process_generators.states().items()
+            for name, state in random_generators.states().items()
             if name in kept
             and digest_of_parts(encode({name: state}, Scope({}), with_shares=False).parts)
             != kept[name].blob

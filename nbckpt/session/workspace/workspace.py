@@ -15,7 +15,7 @@ from nbckpt.capture.selection import Selection, missing
 from nbckpt.config.settings import Settings
 from nbckpt.digests import Digest
 from nbckpt.errors import VariableNotFoundError
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.fingerprint.user_names import Own, is_nbckpts_own
 from nbckpt.fingerprint.values import Examined, ValueDigester
 from nbckpt.model import Key
@@ -143,10 +143,10 @@ class Workspace(Own):
             touched = keys.touched(names, self._namespace)
         self.tracker.touched(touched)
         self.capturer.encoder.bindings.ran(tree)
-        if process_generators.seeds(tree, self._namespace, names_in):
-            self.seeded.update(process_generators.NAMES)
-            if process_generators.seeds_unreadable(tree, self._namespace):
-                self.seeded.add(process_generators.UNREADABLE)
+        if random_generators.seeds(tree, self._namespace, names_in):
+            self.seeded.update(random_generators.NAMES)
+            if random_generators.seeds_unreadable(tree, self._namespace):
+                self.seeded.add(random_generators.UNREADABLE)
 
     def reach(self, tree: ast.Module) -> frozenset[str] | None:
         """Names that code about to run can touch; None if it may touch any.
@@ -232,7 +232,7 @@ class Workspace(Own):
         self.capturer.capture_random_states()
         kept = self.capturer.manifest()
         return self.states_asked_for(
-            {n: kept[n].value for n in process_generators.NAMES if n in kept}
+            {n: kept[n].value for n in random_generators.NAMES if n in kept}
         )
 
     def states_asked_for(self, digests: Mapping[str, Digest]) -> dict[str, Digest]:
@@ -241,7 +241,7 @@ class Workspace(Own):
         Not one that stands where it stood before there was such code: a cell that only defines
         what seeds has seeded nothing yet.
         """
-        present = process_generators.NAMES & digests.keys()
+        present = random_generators.NAMES & digests.keys()
         for name in present - self.seeded - self._never_seeded.keys():
             self._never_seeded[name] = digests[name]
         asked_for = {n for n in present & self.seeded if digests[n] != self._never_seeded.get(n)}

@@ -11,7 +11,7 @@ from nbckpt.capture.background_work import AtWork, at_work, tasks_met
 from nbckpt.capture.change_tracking.change_tracker import changeable_definitions
 from nbckpt.capture.change_tracking.identity import Places
 from nbckpt.digests import Digest
-from nbckpt.fingerprint import code, keys, process_generators
+from nbckpt.fingerprint import code, keys, random_generators
 from nbckpt.fingerprint.keys import ABSENT
 from nbckpt.fingerprint.user_names import Own
 from nbckpt.fingerprint.values.likeness import whole_digest
@@ -72,7 +72,7 @@ class StepBefore(Own):
         before.ties = {n: workspace.tie_of(n, key) for n in before.mates}
         before._users = before._users_of(session, names)
         kept = before.manifest
-        states = {n: kept[n].value for n in process_generators.NAMES if n in kept}
+        states = {n: kept[n].value for n in random_generators.NAMES if n in kept}
         before.random_states = workspace.states_asked_for(states)
         return before
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from nbckpt.capture import restore
 from nbckpt.errors import NotebookError
 from nbckpt.fingerprint import code as analysis
-from nbckpt.fingerprint import keys, process_generators
+from nbckpt.fingerprint import keys, random_generators
 from nbckpt.fingerprint.keys import gradients
 from nbckpt.fingerprint.user_names import RESULT
 from nbckpt.llm import scope
@@ -124,7 +124,7 @@ def _lend(session: Session, maker: Maker, live: Manifest, lent: LentValues) -> N
     stays = {n for n in then if n in namespace and lent.digests.get(n) == then[n].value}
     other = {n for n in other if not stays.issuperset({n, *then[n].group})}
     if checkpoint.random_in:
-        other |= process_generators.NAMES & then.keys()
+        other |= random_generators.NAMES & then.keys()
     if not other:
         return
     # What refers to a class that is lent would be no instance of it.

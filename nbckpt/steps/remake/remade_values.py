@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.fingerprint.keys import gradients
 from nbckpt.fingerprint.referents import held_by, names_reached
 from nbckpt.fingerprint.user_names import is_user_name
@@ -69,7 +69,7 @@ def companions_of(session: Session, before: NamespaceBefore, ran: Iterable[Maker
             continue
         then = session.timeline.manifest(maker.checkpoint.id)
         own = set(maker.checkpoint.bound)
-        for name in own & then.keys() & live.keys() - process_generators.NAMES:
+        for name in own & then.keys() & live.keys() - random_generators.NAMES:
             is_as_left[name] = live[name].value == then[name].value and own.issuperset(
                 live[name].group
             )
@@ -87,7 +87,7 @@ def equal_copies(
     found = {
         name
         for name, digest in lent.digests.items()
-        if name in live.keys() & after.keys() - process_generators.NAMES
+        if name in live.keys() & after.keys() - random_generators.NAMES
         and live[name].value == digest
         and after[name] is not bindings[name]
         and lent.digests.keys() >= {*live[name].group}

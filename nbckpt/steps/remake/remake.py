@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from nbckpt.errors import TRUST_IT, line_of
 from nbckpt.fingerprint import code as analysis
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.fingerprint.values.destructors import let_go
 from nbckpt.model import Checkpoint
 from nbckpt.runtime.interrupts import held
@@ -98,7 +98,7 @@ def make(session: Session, names: Iterable[str]) -> bool:
             dict(session.namespace),
             workspace.tracker.settled(),
             workspace.observer.standing(),
-            process_generators.states(),
+            random_generators.states(),
         )
         lent, values = LentValues(), dict[tuple[str, str], object]()
         steps.is_remaking = True
@@ -113,7 +113,7 @@ def make(session: Session, names: Iterable[str]) -> bool:
             for undo in reversed(lent.undo):
                 undo()
             workspace.observer.go_to(before.standing)
-            process_generators.put_states(before.states)
+            random_generators.put_states(before.states)
             remade.take(before, lent, values)
     remade.tell()
     return True

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from nbckpt.capture.selection import Selection
 from nbckpt.fingerprint import code, keys
-from nbckpt.fingerprint.process_generators import NAMES
+from nbckpt.fingerprint.random_generators import NAMES
 from nbckpt.fingerprint.values.homes import is_user_file
 from nbckpt.model import Manifest
 from nbckpt.runtime.interrupts import allowed

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from nbckpt.capture.selection import Selection
 from nbckpt.config.auto_policy import OFF
-from nbckpt.fingerprint.process_generators import NAMES
+from nbckpt.fingerprint.random_generators import NAMES
 from nbckpt.model import AUTOMATIC, Checkpoint
 from nbckpt.runtime.interrupts import breathe, held, whole
 from nbckpt.session.history.recorded_cells import Recorded

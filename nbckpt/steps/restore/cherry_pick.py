@@ -14,7 +14,7 @@ from dataclasses import replace
 from nbckpt.capture.limits import least_size
 from nbckpt.capture.selection import Selection
 from nbckpt.errors import StoreError
-from nbckpt.fingerprint.process_generators import NAMES
+from nbckpt.fingerprint.random_generators import NAMES
 from nbckpt.model import AUTOMATIC, Cell, Checkpoint, Manifest
 from nbckpt.runtime.interrupts import whole
 from nbckpt.session.moves import unsaved

@@ -16,7 +16,7 @@ from nbckpt.capture.observation.observer import UnrepeatableError
 from nbckpt.capture.observation.shown_widgets import made_by
 from nbckpt.capture.untrusted import require_trusted
 from nbckpt.codecs.widgets import take_places
-from nbckpt.fingerprint.process_generators import NAMES
+from nbckpt.fingerprint.random_generators import NAMES
 from nbckpt.model import Checkpoint, Manifest
 from nbckpt.runtime.interrupts import breathe, whole
 from nbckpt.session import known_keys

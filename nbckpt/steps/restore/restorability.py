@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from nbckpt.capture.background_work import awaits, tasks_met
 from nbckpt.capture.observation import Ran
 from nbckpt.errors import NOT_YOURS, TRUST_IT
-from nbckpt.fingerprint import keys, process_generators
+from nbckpt.fingerprint import keys, random_generators
 from nbckpt.fingerprint.code import nodes_of
 from nbckpt.fingerprint.keys import ABSENT
 from nbckpt.fingerprint.values.homes import is_user_file
@@ -165,10 +165,10 @@ def _why_never(step: Execution, checkpoint: Checkpoint) -> str | None:
 def _draws_unreadable(step: Execution) -> str | None:
     """Why a step that uses a generator whose state nothing tells cannot be restored."""
     namespace = step.session.namespace
-    if process_generators.seeds_unreadable(step.tree, namespace):
+    if random_generators.seeds_unreadable(step.tree, namespace):
         return "it seeds the random numbers of polars, which no checkpoint holds"
-    is_seeded = process_generators.UNREADABLE in step.session.workspace.seeded
-    if is_seeded and process_generators.draws_unreadable(step.tree, namespace):
+    is_seeded = random_generators.UNREADABLE in step.session.workspace.seeded
+    if is_seeded and random_generators.draws_unreadable(step.tree, namespace):
         return "it may draw seeded random numbers of polars, which no checkpoint holds"
     return None
 

@@ -14,7 +14,7 @@ import nbckpt
 from nbckpt.capture.restore import load as load_values
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.errors import UncertainError, UntrustedError
-from nbckpt.fingerprint.process_generators import NAMES
+from nbckpt.fingerprint.random_generators import NAMES
 from nbckpt.jupyter.shell import load, unload
 from nbckpt.model import UNTRUSTED
 from nbckpt.session.reducers import annotated

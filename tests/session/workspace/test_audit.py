@@ -243,7 +243,7 @@ def test_a_random_generator_that_seemed_to_stand_still_is_found(
     thorough: Session, cell: Cell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cell("import random; random.seed(1)")
-    monkeypatch.setattr("nbckpt.fingerprint.process_generators.is_same", lambda *_: True)
+    monkeypatch.setattr("nbckpt.fingerprint.random_generators.is_same", lambda *_: True)
 
     cell("x = random.random()")
 

@@ -15,7 +15,7 @@ from nbckpt.capture.decode import Values
 from nbckpt.config.settings import Settings
 from nbckpt.config.sources import with_stored
 from nbckpt.errors import NbckptError
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.model import Record
 from nbckpt.storage.check import check
 from nbckpt.storage.check_report import Report
@@ -121,7 +121,7 @@ def _look(things: dict[tuple[str, ...], str | Error], store: Store, timeline: Ti
         manifest = timeline.manifest(checkpoint.id)
         values = Values(store, manifest)
         for name, variable in manifest.items():
-            if name in process_generators.NAMES:
+            if name in random_generators.NAMES:
                 continue
             once = (
                 variable.blob,

@@ -19,7 +19,7 @@ from blake3 import blake3
 from nbckpt.capture.decode import Values
 from nbckpt.config.settings import Settings
 from nbckpt.errors import NbckptError
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 from nbckpt.llm import scope
 from nbckpt.model import Checkpoint
 from nbckpt.session.session import Session
@@ -54,7 +54,7 @@ def slow(n):
 """
 
 
-NOT_THE_USERS = {"nbckpt", "step", *process_generators.NAMES}
+NOT_THE_USERS = {"nbckpt", "step", *random_generators.NAMES}
 
 
 def seen(value: object) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import sympy.core.random
 
-from nbckpt.fingerprint import process_generators
+from nbckpt.fingerprint import random_generators
 
 SEEDS = itertools.count(5)
 PYTHON, NUMPY = "random.state", "numpy.random.state"
@@ -19,10 +19,10 @@ SYMPY = "sympy.core.random.state"
 
 @pytest.fixture(autouse=True)
 def _generators_as_before() -> object:
-    states = process_generators.states()
+    states = random_generators.states()
     yield
     np.random.set_bit_generator(np.random.MT19937(1))
-    process_generators.put_states(states)
+    random_generators.put_states(states)
 
 
 @pytest.mark.parametrize(
@@ -45,21 +45,21 @@ def _generators_as_before() -> object:
 )
 def test_whatever_draws_changes_the_memory(draw: Callable[[], object], name: str) -> None:
     for _ in range(4):  # `gauss` and `randn` make two numbers, and give one of them later
-        before, state = process_generators.memory(), process_generators.states()
-        assert process_generators.memory() == before
+        before, state = random_generators.memory(), random_generators.states()
+        assert random_generators.memory() == before
         draw()
-        after = process_generators.memory()
+        after = random_generators.memory()
         assert {n for n in after if after[n] != before[n]} == {name}
-        assert not process_generators.is_same(process_generators.states()[name], state[name])
+        assert not random_generators.is_same(random_generators.states()[name], state[name])
 
 
 def test_memory_of_another_kind_of_generator_is_not_read() -> None:
     np.random.set_bit_generator(np.random.PCG64(3))
 
-    assert PYTHON in process_generators.memory()
-    assert NUMPY not in process_generators.memory()
-    assert NUMPY in process_generators.states()
+    assert PYTHON in random_generators.memory()
+    assert NUMPY not in random_generators.memory()
+    assert NUMPY in random_generators.states()
 
 
 def test_states_leave_out_what_is_known_to_stand_still() -> None:
-    assert PYTHON not in process_generators.states(without={PYTHON})
+    assert PYTHON not in random_generators.states(without={PYTHON})
