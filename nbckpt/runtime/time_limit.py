@@ -201,7 +201,11 @@ class _Within:
 
     def __enter__(self) -> None:
         self._bound = _Bound(time.monotonic() + (_limit_s or 0.0), sys._getframe(1))  # noqa: SLF001
-        _watch.begin(self._bound)
+        try:
+            _watch.begin(self._bound)
+        except BaseException:  # an interrupt
+            _watch.end(self._bound)
+            raise
 
     def __exit__(self, *_: object) -> None:
         try:
@@ -211,3 +215,6 @@ class _Within:
                     pass
         except OutOfTimeError:
             _watch.end(self._bound)
+        except BaseException:  # an interrupt
+            _watch.end(self._bound)
+            raise

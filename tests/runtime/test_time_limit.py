@@ -98,6 +98,29 @@ def _inside_a_bound() -> None:
         pass
 
 
+@pytest.mark.parametrize("where", ["begin", "end"])
+def test_an_interrupt_that_comes_as_a_bound_begins_or_ends_leaves_none(
+    monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    whole = getattr(time_limit._Watch, where)
+    interrupts = [KeyboardInterrupt()]
+
+    def interrupted(watch: Any, bound: Any) -> None:
+        if where == "begin":
+            whole(watch, bound)
+        if interrupts:
+            raise interrupts.pop()
+        whole(watch, bound)
+
+    time_limit._watch._bounds.clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(time_limit._Watch, where, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            _inside_a_bound()
+
+    assert not any(time_limit._watch._bounds.values())
+
+
 def test_a_bound_inside_of_another_changes_nothing() -> None:
     with bounded():
         assert bounded() is time_limit._NOTHING
