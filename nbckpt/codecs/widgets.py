@@ -88,7 +88,10 @@ def make_widget(kind: Any, model_id: str | None, added: Mapping[str, Any] | None
 def set_state(widget: Any, state: State) -> None:
     """Give a widget what it held, and have the page know it once all that it shows is there."""
     vars(widget).update(state.get("attributes", {}))
-    widget._trait_values.update(state["members"])  # noqa: SLF001
+    values: dict[str, object] = widget._trait_values  # noqa: SLF001
+    own = {name: values[name] for name in widgets.OF_THE_CONNECTION & values.keys()}
+    values.clear()  # of defaults, which the widget had only where something had asked for them
+    values.update(own | state["members"])
     every = sys.modules["traitlets"].All
     for member, kind, handler in state.get("observers", ()):
         called = getattr(widget, handler) if isinstance(handler, str) else handler

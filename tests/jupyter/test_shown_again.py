@@ -141,6 +141,11 @@ ALIKE = {
         "t.extra = 8",
         "t.extra, 'extra' in t.keys, isinstance(t, w.Text)",
     ],
+    "a member of its own that nothing has asked for": [
+        "import ipywidgets as w, traitlets",
+        "t = w.IntSlider()\nt.add_traits(extra=traitlets.Int(0))",
+        "try:\n    t.extra = 5; print('set', t.extra)\nexcept traitlets.TraitError:\n    print('refused')",
+    ],
     "widgets that hold each other": [
         "import ipywidgets as w\na = w.VBox(); b = w.VBox([a]); a.parent = b",
         "a.parent is b, b.children[0] is a",

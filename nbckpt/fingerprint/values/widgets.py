@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from nbckpt.fingerprint.values.plain import ATOMS
 
-_OF_THE_CONNECTION = frozenset(
+OF_THE_CONNECTION = frozenset(
     {"_holding_sync", "_model_id", "_property_lock", "_states_to_send", "comm", "keys", "log"}
 )
 """Members and attributes that are made anew with the connection to the page."""
@@ -111,12 +111,12 @@ def class_of(widget: Any) -> tuple[type, dict[str, Any]]:
 def members_of(widget: Any) -> dict[str, object]:
     """All that a widget holds as members, by name, but for its connection."""
     values: Mapping[str, object] = widget._trait_values  # noqa: SLF001
-    return {n: v for n, v in values.items() if n not in _OF_THE_CONNECTION}
+    return {n: v for n, v in values.items() if n not in OF_THE_CONNECTION}
 
 
 def attributes_of(widget: Any) -> dict[str, object]:
     """Attributes of a widget beside its members: the places in a grid, say."""
-    left_out = _OF_TRAITLETS | _OF_THE_CONNECTION
+    left_out = _OF_TRAITLETS | OF_THE_CONNECTION
     return {name: value for name, value in vars(widget).items() if name not in left_out}
 
 
@@ -176,14 +176,10 @@ def _is_dispatcher(value: object) -> bool:
 
 
 def told(widget: Any) -> list[object]:
-    """Parts that decide the look and the behaviour of a widget.
-
-    Members are told by name: traitlets fills in defaults when they are first asked for, and one
-    that `add_traits` gave is there before the others where the widget is made again.
-    """
+    """Parts that decide the look and the behaviour of a widget."""
     members = {
         name: value
-        for name, value in sorted(members_of(widget).items())
+        for name, value in members_of(widget).items()
         if name not in _OF_THE_PAGE and not _is_dispatcher(value)
     }
     attributes = {n: v for n, v in attributes_of(widget).items() if not _is_dispatcher(v)}
