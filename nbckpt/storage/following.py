@@ -148,7 +148,7 @@ class Journals:
         return self._claims.short(self.serial, self._has_own, over)
 
     def unclaimed(self) -> dict[str, int]:
-        """The claims that a new session makes about other journals: see `claims`."""
+        """The claims that a new session makes about other journals: see `record_counts`."""
         over = self.replaced
         counts = {n: f.serial for n, f in self._followers.items() if n not in over}
         return seen(self._folder, counts, self._claims)

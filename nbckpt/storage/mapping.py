@@ -5,7 +5,8 @@ Notes
 A part whose chunks lie in several packs is still mapped as one range: an anonymous mapping
 reserves the addresses and each run is mapped over its share with ``MAP_FIXED``. Python's `mmap`
 has no such flag, and duplicates a descriptor for every mapping, of which a process has few; so
-`system` calls the C library. Where it cannot (another system, too many runs), the bytes are read.
+`file_calls` calls the C library. Where it cannot (another system, too many runs), the bytes are
+read.
 """
 
 from __future__ import annotations

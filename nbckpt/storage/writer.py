@@ -56,7 +56,7 @@ class Writer:
     name
         Of the journal, and the beginning of the packs' names.
     speaks_for
-        Gives the journals of ended sessions, and how many records they have: see `claims`.
+        Gives the journals of ended sessions, and how many records they have: see `record_counts`.
     """
 
     def __init__(self, path: Path, index: Index, verified: Verified, signers: Signers) -> None:

@@ -1,7 +1,7 @@
 """The loops of a step: which of their items are finished, and how far they came.
 
-`finished` tells items from one another and remembers those that are done, `written` says how a
-loop may stand in the code, `tracking` gives the items, `followed` follows one loop and `progress`
+`finished_items` tells items from one another and remembers those that are done, `loop_form` says
+how a loop may stand in the code, `tracking` gives the items, `loop` follows one loop and `progress`
 keeps how far it came.
 """
 
