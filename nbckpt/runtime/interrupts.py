@@ -222,7 +222,12 @@ class _Gate:
         self.is_open = False  # first: once a handler is ours, nothing is to be raised by it
         self.depth += 1  # and this: a finalizer that runs meanwhile may hold, too
         if self.depth == 1:
-            self._take()
+            try:
+                self._take()
+            except BaseException:  # one that came before the first handler was another, too
+                self._give_back()
+                self.depth = 0
+                raise
         return was_open
 
     def open(self) -> bool:
@@ -292,10 +297,6 @@ class _Gate:
                     _signal.signal(number, self._own)
         except ValueError:  # another interpreter of the process: no signal comes there
             return
-        except BaseException:
-            self._give_back()
-            self.depth = 0
-            raise
 
     def _give_back(self) -> None:
         """Let the handlers be those of before, SIGINT's last; what one raises stops none."""

@@ -8,6 +8,15 @@ from collections.abc import Iterator
 
 import pytest
 
+from nbckpt.runtime import interrupts
+
+
+@pytest.fixture(autouse=True)
+def let_through() -> Iterator[None]:
+    """After each test nothing is held: what came later would not be, or never come through."""
+    yield
+    assert (interrupts._gate.depth, interrupts._gate.firm) == (0, 0)
+
 
 @pytest.fixture(autouse=True)
 def without_collection() -> Iterator[None]:

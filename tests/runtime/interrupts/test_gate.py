@@ -50,6 +50,24 @@ def test_an_interrupt_comes_at_the_end_of_what_is_held() -> None:
     assert done == ["inner", "outer"]
 
 
+def test_an_interrupt_just_before_handlers_are_taken_leaves_later_ones_held(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(_: object) -> None:
+        raise KeyboardInterrupt
+
+    def hold() -> None:
+        with held():
+            pass
+
+    with monkeypatch.context() as patch:
+        patch.setattr("nbckpt.runtime.interrupts._Gate._take", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            hold()
+
+    test_an_interrupt_comes_at_the_end_of_what_is_held()
+
+
 def test_where_it_is_allowed_an_interrupt_comes_at_once_and_a_second_breaks_no_cleaning() -> None:
     done = []
 
