@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from types import ModuleType
 from typing import Any
 
@@ -173,7 +174,9 @@ def test_a_model_comes_back_with_the_functions_that_its_formula_names() -> None:
     assert _digest(fitted) == _digest(back)
 
 
-def test_a_model_comes_back_as_its_fit_left_it() -> None:
+def test_a_model_comes_back_as_its_fit_left_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.localtime()
+    monkeypatch.setattr(time, "localtime", lambda *_: now)  # which a summary tells
     sm: Any = pytest.importorskip("statsmodels.api")
     np = pytest.importorskip("numpy")
     rng = np.random.default_rng(1)
