@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import builtins
 import compileall
 import functools
 import gc
@@ -198,6 +199,12 @@ def beside() -> Iterator[None]:
         patch.setattr(ownership, "_may_be_users", are_not_tests)
         patch.setattr(followed_tables, "_OURS", followed_tables._OURS | {"tests"})
         yield
+
+
+@pytest.fixture(autouse=True)
+def unshown() -> None:
+    """Forget what a doctest showed last: where builtins have a `_`, IPython keeps none of its own."""
+    vars(builtins).pop("_", None)
 
 
 @pytest.fixture(autouse=True)
