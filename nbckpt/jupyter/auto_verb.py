@@ -11,6 +11,7 @@ from nbckpt.config.auto_policy import Policy
 from nbckpt.digests import Json
 from nbckpt.jupyter.marking import default_name
 from nbckpt.model import Cell, Checkpoint
+from nbckpt.session.auto import decision
 from nbckpt.session.session import Session
 
 _SYNC, _RERUN = "--sync", "--rerun"
@@ -88,7 +89,7 @@ def status_text(session: Session, auto: Auto) -> str:
     """Text about `auto`: its effect, its reasons, and the cells joined to the next checkpoint."""
     joining = session.pending_cells
     joined = joining.names if session.policy.joins else ()
-    text = policy.status_text(session.policy, joining.spent(), joining.measured(), joined)
+    text = decision.status_text(session.policy, joining.spent(), joining.measured(), joined)
     first, *rest = text.splitlines()
     options = f"{' --sync' * auto.sync}{' --rerun' * auto.rerun}"
     mode = str(session.policy)

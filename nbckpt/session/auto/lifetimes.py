@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 
-from nbckpt.config.auto_policy import Life
 from nbckpt.model import Record
+from nbckpt.session.auto.decision import Life
 from nbckpt.timeline.events import ENDED
 
 

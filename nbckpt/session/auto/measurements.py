@@ -7,10 +7,10 @@ import time
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Protocol
 
-from nbckpt.config import auto_policy
-from nbckpt.config.auto_policy import Measured, Policy
+from nbckpt.config.auto_policy import Policy
 from nbckpt.runtime import clock
-from nbckpt.session.auto import lifetimes
+from nbckpt.session.auto import decision, lifetimes
+from nbckpt.session.auto.decision import Measured
 
 if TYPE_CHECKING:
     from nbckpt.session.workspace.workspace import Workspace
@@ -74,7 +74,7 @@ class Costs:
         """Both terms; what nobody asks for is not looked up."""
         save_s = self._save(session)
         if session.policy.kind != "cost":
-            return Measured(save_s, auto_policy.WORKING_DAY_S)
+            return Measured(save_s, decision.WORKING_DAY_S)
         now = time.monotonic()
         if now - self._failure_at >= LOOK_AGAIN_S:
             self._failure_at, self._failure_s = now, _time_between_failures(session)
@@ -86,7 +86,7 @@ class Costs:
         now = time.monotonic()
         if now - self._estimated_at >= ESTIMATE_HOLDS_S:
             self._estimated_at = now
-            self._estimate_s = auto_policy.estimated_save_s(_size_of(session))
+            self._estimate_s = decision.estimated_save_s(_size_of(session))
         return self._estimate_s
 
 
@@ -96,7 +96,7 @@ def _time_between_failures(session: MeasuredSession) -> float:
     found = lifetimes.lives_of(
         store.records("session"), others, now=clock.now(), is_alive=lifetimes.is_alive
     )
-    return auto_policy.time_between_failures(found)
+    return decision.time_between_failures(found)
 
 
 def _averaged(before: float | None, value: float) -> float:

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from nbckpt.capture.capture import Captured
 from nbckpt.capture.selection import Selection
-from nbckpt.config import auto_policy
-from nbckpt.config.auto_policy import Decision, Measured, Spent
+from nbckpt.config.auto_policy import Policy
 from nbckpt.digests import Json
 from nbckpt.errors import line_of
 from nbckpt.fingerprint.user_names import Own
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.runtime.interrupts import whole
+from nbckpt.session.auto import decision
+from nbckpt.session.auto.decision import Decision, Measured, Spent
 from nbckpt.session.auto.measurements import Costs, MeasuredSession
 from nbckpt.session.shutdown import EndingSession, register_atexit
 from nbckpt.timeline.references import require_name
@@ -142,7 +143,7 @@ class PendingCells(Own):
     # -- to keep or not to keep
 
     @whole
-    def follow(self, new: auto_policy.Policy) -> None:
+    def follow(self, new: Policy) -> None:
         """Decide by another policy from now on; what was joined under the old one is kept."""
         session = self._session
         if session.policy.joins:
@@ -154,7 +155,7 @@ class PendingCells(Own):
 
     def decide(self) -> Decision:
         """Decision of the session's policy on keeping the joined cells now."""
-        return auto_policy.decide(self._session.policy, self.spent(), self.measured())
+        return decision.decide(self._session.policy, self.spent(), self.measured())
 
     def spent(self) -> Spent:
         """Work that would be lost if everything ended now."""

@@ -13,22 +13,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbckpt.config.auto_policy import (
-    COST,
-    OFF,
+from nbckpt.config.auto_policy import COST, OFF, Policy, parse
+from nbckpt.errors import UsageError
+from nbckpt.session.auto import lifetimes
+from nbckpt.session.auto.decision import (
     WORKING_DAY_S,
     Life,
     Measured,
-    Policy,
     Spent,
     decide,
     estimated_save_s,
-    parse,
     status_text,
     time_between_failures,
 )
-from nbckpt.errors import UsageError
-from nbckpt.session.auto import lifetimes
 
 amounts = st.floats(0, 1e7)
 costs = st.floats(1e-6, 1e4)
