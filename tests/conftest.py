@@ -7,6 +7,7 @@ import builtins
 import compileall
 import functools
 import gc
+import importlib
 import json
 import os
 import signal
@@ -153,7 +154,12 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="session", autouse=True)
 def interruptible() -> Iterator[None]:
-    """Have an interrupt raise `KeyboardInterrupt`: what a shell runs behind it ignores them."""
+    """Have an interrupt raise `KeyboardInterrupt`: what a shell runs behind it ignores them.
+
+    IPython imports `stack_data` for the first traceback that it shows. Where one comes into that, a
+    half of it stays for all later tests.
+    """
+    importlib.import_module("stack_data")
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

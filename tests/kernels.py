@@ -49,6 +49,8 @@ class Kernel:
             **os.environ,
             "NBCKPT_STORE": str(store or folder / ".nbckpt"),
             "IPYTHONDIR": str(folder / ".ipython"),
+            # Where a kernel is killed as soon as a cell has ended, its checkpoint is on the disk.
+            "NBCKPT_PATIENCE_S": os.environ.get("NBCKPT_PATIENCE_S", "60s"),
             "PYTHONPATH": os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")]),
         }
         self._manager = KernelManager(kernel_name="python3")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, TypeAlias
 
 from nbckpt.capture.change_tracking.change_tracker import ChangeTracker
 from nbckpt.capture.limits import Limits
@@ -13,6 +14,7 @@ from nbckpt.capture.random_states import Generators
 from nbckpt.capture.selection import Selection
 from nbckpt.digests import Digest
 from nbckpt.fingerprint import random_generators
+from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.model import Manifest, Refusal, Variable
 from nbckpt.runtime.context import called_with
 from nbckpt.runtime.dirty_pages.memory import READS_ALL
@@ -23,11 +25,22 @@ from nbckpt.text.describe import preview_of, shape_of, type_name_of
 from nbckpt.text.progress_bar import Bar
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
     from nbckpt.capture.groups.groups import Group
+    from nbckpt.codecs.encode import Encoded
+
+Sized: TypeAlias = "tuple[Group, list[Buffer], int]"
+"""A group, the parts of its blob, and how many bytes these have."""
+
+TURN_BYTES = 1 << 20
+"""So many bytes of small groups are put at once."""
 
 
 def _described(value: object) -> tuple[str, str | None, str]:
     """Type, shape and preview of a value, as far as its own code tells how it looks."""
+    if type(value) in ATOMS:
+        return type(value).__name__, shape_of(value), preview_of(value)
     try:
         with allowed(), bounded(value):
             return type_name_of(value), shape_of(value), preview_of(value)
@@ -50,6 +63,24 @@ def _variable(name: str, value: object, group: Group, blob: Digest, size_bytes: 
         needs=tuple(sorted(group.encoded.needs)),
         recipe=name in group.recipes,
     )
+
+
+def _bytes_in(encoded: Encoded) -> int:
+    return sum(memoryview(part).nbytes for part in encoded.parts)
+
+
+def _in_turns(sized: list[Sized]) -> Iterator[list[Sized]]:
+    """Groups by turns: many small ones are put at once, and progress is told between two turns."""
+    turn: list[Sized] = []
+    total = 0
+    for one in sized:
+        if turn and total + one[-1] > TURN_BYTES:
+            yield turn
+            turn, total = [], 0
+        turn.append(one)
+        total += one[-1]
+    if turn:
+        yield turn
 
 
 @dataclass(frozen=True)
@@ -235,7 +266,8 @@ class Capturer:
 
     def _missing_definitions(self) -> set[str]:
         """The functions and classes that kept values refer to, and that are not kept."""
-        return self.tracker.kept.needed() - self.tracker.kept.keys()
+        kept = self.tracker.kept  # `needed - kept.keys()` would go through all that is kept
+        return {name for name in kept.needed() if name not in kept}
 
     def _forget(self, name: str) -> None:
         self.tracker.kept.pop(name, None)
@@ -248,23 +280,24 @@ class Capturer:
         groups = self.encoder.groups(looked_at)
         refused = {n for group in groups if group.encoded is None for n in group.names}
         self.tracker.refusals.renew(refused, self.tracker.values(), self.tracker.namespace)
-        size = sum(memoryview(p).nbytes for g in groups if g.encoded for p in g.encoded.parts)
-        changed: set[str] = set()
-        with Bar("saving", size) as bar:
-            for group in groups:
-                changed |= self._keep_group(group, bar)
+        for group in groups:
+            for name in group.names:
+                self.tracker.holds(name)
+        changed = self._refuse(group.refusals for group in groups if group.encoded is None)
+        sized = [(group, g.parts, _bytes_in(g)) for group in groups if (g := group.encoded)]
+        with Bar("saving", sum(size for *_, size in sized)) as bar:
+            for some in _in_turns(sized):
+                blobs = self.store.put_blobs(
+                    [parts for _, parts, _ in some], within=self._limits.store_bytes
+                )
+                bar.advance(sum(size for *_, size in some))
+                for (group, _, size), blob in zip(some, blobs, strict=True):
+                    changed |= self._note_kept(group, blob, size)
         return changed
 
-    def _keep_group(self, group: Group, bar: Bar) -> set[str]:
-        """Store a group, or note why it cannot be kept; which of its names changed."""
-        tracker = self.tracker
-        for name in group.names:
-            tracker.holds(name)
-        if group.encoded is None:
-            return self._refuse(group)
-        size = sum(memoryview(part).nbytes for part in group.encoded.parts)
-        blob = self.store.put_blob(group.encoded.parts, within=self._limits.store_bytes)
-        bar.advance(size)
+    def _note_kept(self, group: Group, blob: Digest, size_bytes: int) -> set[str]:
+        """Note that a group is in the store; which of its names changed."""
+        tracker, values = self.tracker, self.tracker.values()
         changed = set()
         for name in group.names:
             tracker.refusals.pop(name, None)
@@ -272,17 +305,18 @@ class Capturer:
             if before is not None and before.blob == blob and before.group == group.names:
                 continue
             changed.add(name)
-            tracker.kept[name] = _variable(name, tracker.values()[name], group, blob, size)
+            tracker.kept[name] = _variable(name, values[name], group, blob, size_bytes)
         return changed
 
-    def _refuse(self, group: Group) -> set[str]:
-        kept, refusals = self.tracker.kept, self.tracker.refusals
+    def _refuse(self, refusals: Iterable[Iterable[Refusal]]) -> set[str]:
+        """Note what cannot be kept, by groups; which of the names changed."""
+        kept, known = self.tracker.kept, self.tracker.refusals
         changed = set()
-        for refusal in group.refusals:
+        for refusal in chain.from_iterable(refusals):
             name = refusal.variable
-            if kept.pop(name, None) is not None or name not in refusals:
+            if kept.pop(name, None) is not None or name not in known:
                 changed.add(name)
-            refusals[name] = refusal
+            known[name] = refusal
         return changed
 
     def refusals(self) -> tuple[Refusal, ...]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs import arrays, classes, containers, instance_dicts, storages
 from nbckpt.codecs.pickler import NamespacePickler, Scope
 from nbckpt.codecs.reducers import reducer_of
 from nbckpt.codecs.sharing import shareable_ids
-from nbckpt.codecs.streams import StreamWriter
+from nbckpt.codecs.streams import StreamWriter, stream_of
 from nbckpt.errors import USER_CODE_ERRORS
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.runtime.gc_pause import switched_off
@@ -84,13 +84,11 @@ def encode(
     EncodeError
         If an object inside refuses; it is named.
     """
-    writer = StreamWriter(scope.max_bytes)
-    if len(values) == 1 and scope.max_bytes is None:
+    if len(values) == 1:
         [(name, value)] = values.items()
-        if _is_scalar(value) and name.isidentifier():
-            # Byte for byte what the rest would make of it, in a third of the time.
-            writer.write(pickle.dumps({_apart(name): value}, 5))
-            return Encoded(writer.parts(), frozenset(), frozenset(), {})
+        if (encoded := encoded_scalar(name, value, scope.max_bytes)) is not None:
+            return encoded
+    writer = StreamWriter(scope.max_bytes)
     buffers: list[Buffer] = []
     pickler = NamespacePickler(
         writer, buffers, scope, reducer_of, own=frozenset(values), linked=linked
@@ -101,6 +99,22 @@ def encode(
         except (*USER_CODE_ERRORS, OutOfTimeError) as error:
             raise EncodeError(pickler.latest) from error  # a value ends no process
         return _encoded(pickler, values, writer, buffers, with_shares=with_shares)
+
+
+def encoded_scalar(name: str, value: object, max_bytes: int | None = None) -> Encoded | None:
+    """One variable with a short value, as `encode` gives it; None of any other value.
+
+    Byte for byte what a pickler of our own makes of it, in a tenth of the time.
+    """
+    if not _is_scalar(value) or not name.isidentifier():
+        return None
+    stream = stream_of(pickle.dumps({_apart(name): value}, 5))
+    if max_bytes is not None and len(stream) > max_bytes:
+        return None
+    return Encoded([stream], _NOTHING, _NOTHING, {})
+
+
+_NOTHING: frozenset[Any] = frozenset()
 
 
 def _encoded(

@@ -102,6 +102,16 @@ class StreamWriter:
         self._unmarked += memoryview(data).nbytes
 
 
+def stream_of(pickled: bytes) -> bytes:
+    """The only part of a blob without payloads, from a pickle of protocol 5 of one frame."""
+    assert pickled[2:3] == _FRAME_OPCODE
+    assert len(pickled) < PAYLOAD_BYTES
+    return b"".join([_WITHOUT_PAYLOADS, pickled[:2], pickled[2 + _FRAME.size :]])
+
+
+_WITHOUT_PAYLOADS = HEADER.pack(MAGIC, 0)
+
+
 def segments_of(parts: Sequence[memoryview]) -> tuple[list[memoryview], Sequence[memoryview]]:
     """The pieces of the stream in their order, and the parts that are its buffers.
 

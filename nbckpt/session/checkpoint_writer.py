@@ -18,6 +18,7 @@ from nbckpt.errors import StoreError
 from nbckpt.fingerprint.user_names import Own
 from nbckpt.model import Cell, Checkpoint, Manifest, Record, State, Variable
 from nbckpt.runtime import clock, telemetry
+from nbckpt.runtime.gc_pause import uncollected
 from nbckpt.runtime.interrupts import wait_for, whole
 from nbckpt.runtime.snapshot_dict import Difference
 from nbckpt.timeline import events
@@ -103,7 +104,7 @@ class CheckpointWriter(Own):
             Of the checkpoint that is being made, for what is told if the disk refuses.
         """
         session, store = self._session, self._session.store
-        with store.turn.taken(), store.writing():
+        with store.turn.taken(), store.writing(), uncollected():
             session.follower.take_in_prune()
             outer = self._look
             self._look = outer or _Look(time.perf_counter(), store.added_bytes)

@@ -222,7 +222,7 @@ def _inseparable(step: Execution, bound: set[str], now: Manifest) -> tuple[str, 
     namespace = step.session.namespace
     return tuple(
         f"{name!r} and {other!r} lie on one memory, which cannot be kept"
-        for name in sorted(bound & now.keys())
+        for name in sorted(name for name in bound if name in now)
         if (other := keys.also_on(name, namespace, now[name].group, are_tables_values=True))
     )
 

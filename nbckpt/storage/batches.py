@@ -44,7 +44,7 @@ class Batches:
     added_bytes
         Of all chunks that were ever added here.
     room
-        How many more may be added to them by the blob that is being put; None: any number.
+        How many more may be added to them by the blobs that are being put; None: any number.
     """
 
     def __init__(self, folder: Path, name: str, index: Index, verified: Verified) -> None:
@@ -62,7 +62,7 @@ class Batches:
         self._pending: dict[Name, Place] = {}  # in the kernel's cache, not known to be durable
         self._suspect: dict[Name, Place] = {}  # of those: a sync failed, the disk may lack them
         self._frames: list[tuple[PackWriter, Frame]] = []  # written, to be synced
-        self._later: list[Write] = []  # of the blob that is being put
+        self._later: list[Write] = []  # of the blobs that are being put
 
     def find(self, name: Name) -> Place | None:
         """The place of a chunk that is here and not durable yet."""
@@ -118,8 +118,8 @@ class Batches:
         """Have these written before the batch is sealed, if the whole blob can be put."""
         self._later += writes
 
-    def accept_blob(self) -> None:
-        """Note that a blob was put as a whole: what of it is to be written later will be."""
+    def accept_blobs(self) -> None:
+        """Note that blobs were put as a whole: what of them is to be written later will be."""
         self.waiting.add(self._later)
         self._later = []
 

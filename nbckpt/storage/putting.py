@@ -7,7 +7,7 @@ and that the store has are not even read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from blake3 import blake3
@@ -35,15 +35,18 @@ class Putter:
         self._press = Press()
         self._growing = Growing()
 
-    def put(self, parts: Sequence[Buffer]) -> Digest:
-        """The digest of a blob whose bytes are in the kernel's hands when this returns."""
+    def put(self, blobs: Iterable[Sequence[Buffer]]) -> list[Digest]:
+        """The digests of blobs whose bytes are in the kernel's hands when this returns."""
+        digests = [self._put_blob(parts) for parts in blobs]
+        self._batches.flush()
+        return digests
+
+    def _put_blob(self, parts: Sequence[Buffer]) -> Digest:
         tree = tree_of([self._part(number, part) for number, part in enumerate(parts)])
         for group in tree.groups:
             self._put_small(memoryview(group), may_shrink=False)
         # A reader that knows nothing of the blob begins here, so it is never compressed.
-        root = self._put_small(memoryview(tree.root), may_shrink=False)
-        self._batches.flush()
-        return root.hex()
+        return self._put_small(memoryview(tree.root), may_shrink=False).hex()
 
     def _part(self, number: int, part: Buffer) -> Part:
         view = flat(part)

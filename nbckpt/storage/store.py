@@ -132,29 +132,37 @@ class Store:
 
     # -- bytes
 
-    @whole
     def put_blob(self, parts: Sequence[Buffer], *, within: int | None = None) -> Digest:
-        """The digest of a blob: all its bytes are out of the caller's buffers when this returns.
+        """The digest of one blob: see `put_blobs`."""
+        [digest] = self.put_blobs([parts], within=within)
+        return digest
+
+    @whole
+    def put_blobs(
+        self, blobs: Sequence[Sequence[Buffer]], *, within: int | None = None
+    ) -> list[Digest]:
+        """The digests of blobs: all bytes are out of the caller's buffers when this returns.
 
         They are durable when a later `append` is. What the store has already is not written
         again.
 
         Parameters
         ----------
-        parts
-            C- or Fortran-contiguous buffers. The first is the pickle stream, by custom: if it is
-            `bytes`, it is cut by its content, so that what changed in it is what it costs.
+        blobs
+            The parts of each: C- or Fortran-contiguous buffers. The first is the pickle stream, by
+            custom: if it is `bytes`, it is cut by its content, so that what changed in it is what
+            it costs.
         within
             Bytes that the store may have then; None: as many as the disk takes.
 
         Raises
         ------
         StoreError
-            If the disk refuses, or it does not fit. The next put works as soon as there is room.
+            If the disk refuses, or they do not fit. The next put works as soon as there is room.
         """
         self.queue.prepare()
         with self.writing(until_committed=True):
-            return self.blobs.put(parts, within=within)
+            return self.blobs.put(blobs, within=within)
 
     @whole
     def get_blob(self, digest: Digest, *, of: Record | None = None) -> list[memoryview]:

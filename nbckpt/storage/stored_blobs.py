@@ -43,13 +43,13 @@ class StoredBlobs:
         self._writer = writer
         self._room = Room(self._path, writer)
 
-    def put(self, parts: Sequence[Buffer], *, within: int | None = None) -> Digest:
-        """The digest of a blob; within `Store.writing`: see `Store.put_blob`."""
+    def put(self, blobs: Sequence[Sequence[Buffer]], *, within: int | None = None) -> list[Digest]:
+        """The digests of blobs; within `Store.writing`: see `Store.put_blobs`."""
         if not self._known.has_looked:
             self._known.look()  # so that what other sessions stored is not stored again
-        wanted = 0 if within is None else sum(memoryview(part).nbytes for part in parts)
-        with self._room.within(within, wanted) as room:
-            return self._writer.put_blob(parts, room)
+        sizes = (memoryview(part).nbytes for parts in blobs for part in parts)
+        with self._room.within(within, 0 if within is None else sum(sizes)) as room:
+            return self._writer.put_blobs(blobs, room)
 
     def get(self, digest: Digest, *, of: Record | None = None) -> list[memoryview]:
         """The parts of a blob: see `Store.get_blob`."""

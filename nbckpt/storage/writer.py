@@ -74,27 +74,32 @@ class Writer:
         self.speaks_for: Callable[[], Mapping[str, int]] = dict
 
     def put_blob(self, parts: Sequence[Buffer], room: int | None = None) -> Digest:
-        """The digest of a blob whose bytes are in the kernel's hands, not durable yet.
+        """The digest of one blob: see `put_blobs`."""
+        [digest] = self.put_blobs([parts], room)
+        return digest
+
+    def put_blobs(self, blobs: Sequence[Sequence[Buffer]], room: int | None = None) -> list[Digest]:
+        """The digests of blobs whose bytes are in the kernel's hands, not durable yet.
 
         Parameters
         ----------
         room
-            Bytes that it may add to the store; None: any number.
+            Bytes that they may add to the store; None: any number.
 
         Raises
         ------
         StoreError
-            If the disk refuses; what was put before stays, the room that this blob took is free
+            If the disk refuses; what was put before stays, the room that these blobs took is free
             again, and the next put goes on.
         """
-        wanted = sum(memoryview(part).nbytes for part in parts)
+        wanted = sum(memoryview(part).nbytes for parts in blobs for part in parts)
         with self._batches.lock, refused(self._folder, wanted):
             ends = self._batches.ends()
             self._batches.room = room
             try:
-                digest = self._putter.put(parts)
-                self._batches.accept_blob()
-                return digest
+                digests = self._putter.put(blobs)
+                self._batches.accept_blobs()
+                return digests
             except BaseException:  # an interrupt also: some places have no bytes yet
                 self._batches.cut_back(ends)
                 raise

@@ -17,6 +17,7 @@ from nbckpt.types.registry import adapter_for
 PREVIEW_CHARACTERS = 120
 
 _ATOMS = (str, bytes, int, float, complex, bool, type(None))
+_SHORT = (float, bool, type(None))
 _PLAIN = (*_ATOMS, list, tuple, dict, set, frozenset)
 
 _short = reprlib.Repr()
@@ -34,6 +35,8 @@ def type_name_of(value: object) -> str:
 
 def shape_of(value: Any) -> str | None:
     """`1000 x 3` of arrays and tables, the length of containers; None of anything else."""
+    if type(value) in _ATOMS:
+        return str(len(value)) if type(value) in (str, bytes) else None
     if any(
         type(value) is kind for kind in ProxyTypes
     ):  # what it stands for may be gone, and then it answers nothing
@@ -48,6 +51,8 @@ def shape_of(value: Any) -> str | None:
 
 def preview_of(value: object) -> str:
     """One line of what `value` looks like, at most `PREVIEW_CHARACTERS` long."""
+    if type(value) in _SHORT or (type(value) is int and value.bit_length() < _short.maxlong):
+        return repr(value)
     text = _preview(value)
     line = " ".join(text.split())
     return line if len(line) <= PREVIEW_CHARACTERS else line[: PREVIEW_CHARACTERS - 1] + "…"

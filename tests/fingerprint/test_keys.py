@@ -4,7 +4,6 @@ import ast
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -282,16 +281,6 @@ def test_options_count() -> None:
     new = key("x = 1", {}, options={"vars": "a,b"})
 
     assert difference(old, new) == ["option vars: 'a' -> 'a,b'"]
-
-
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder that modules are imported from; forgotten afterwards."""
-    known = set(sys.modules)
-    monkeypatch.syspath_prepend(tmp_path)
-    yield tmp_path
-    for name in set(sys.modules) - known:
-        del sys.modules[name]
 
 
 def test_a_user_s_module_counts_with_those_that_it_imports(project: Path) -> None:

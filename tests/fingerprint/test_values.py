@@ -961,16 +961,6 @@ def test_drawing_a_number_does_not_make_randint_another_function() -> None:
     assert digest([random.randint, np.random.rand]) == before
 
 
-@pytest.fixture
-def project(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A folder that modules are imported from; forgotten afterwards."""
-    known = set(sys.modules)
-    monkeypatch.syspath_prepend(tmp_path)
-    yield tmp_path
-    for name in set(sys.modules) - known:
-        del sys.modules[name]
-
-
 def test_a_user_s_module_is_noted_with_those_that_it_imports(project: Any) -> None:
     (project / "nbckpt_helper.py").write_text("import json\nimport nbckpt_deeper\ndef f(): pass\n")
     (project / "nbckpt_deeper.py").write_text("n = 1\n")

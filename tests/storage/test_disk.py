@@ -54,6 +54,41 @@ def test_a_full_disk_is_an_error_and_the_store_goes_on_when_there_is_room(tmp_pa
         again.close()
 
 
+def test_of_many_blobs_all_are_stored_or_none(tmp_path: Path) -> None:
+    small = [[some_bytes(100, n), some_bytes(70_000, n)] for n in range(5)]
+    with mounted(tmp_path / "small", "-t", "tmpfs", "-o", "size=8m", "tmpfs") as disk:
+        store = Store.open(disk / "s")
+        before = store.put_blob([some_bytes(MIB, 1)])
+        added = store.added_bytes
+        ballast = disk / "ballast"
+        ballast.write_bytes(bytes(5 * MIB))
+
+        with pytest.raises(StoreError, match="the disk is full"):
+            store.put_blobs([*small, [some_bytes(4 * MIB, 2)]])
+        assert store.added_bytes == added
+        ballast.unlink()
+        digests = store.put_blobs(small)
+        store.append([event(1)]).result()
+        store.close()
+
+        again = Store.open(disk / "s")
+        assert again.get_blob(before)[0] == some_bytes(MIB, 1)
+        for digest, parts in zip(digests, small, strict=True):
+            assert list(map(bytes, again.get_blob(digest))) == parts
+        assert check(again.path).ok
+        again.close()
+
+
+def test_many_blobs_have_the_digests_that_each_has_alone(tmp_path: Path) -> None:
+    blobs = [[b""], [b"a", bytearray(b"b")], [b"a"], [b"a"], [some_bytes(MIB)], []]
+    together, alone = Store.open(tmp_path / "one"), Store.open(tmp_path / "other")
+
+    assert together.put_blobs(blobs) == [alone.put_blob(parts) for parts in blobs]
+    assert together.put_blobs([]) == []
+    together.close()
+    alone.close()
+
+
 def test_records_that_a_full_disk_refused_go_out_with_the_next(tmp_path: Path) -> None:
     with mounted(tmp_path / "small", "-t", "tmpfs", "-o", "size=2m", "tmpfs") as disk:
         store = Store.open(disk / "s")

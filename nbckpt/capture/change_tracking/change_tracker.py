@@ -25,6 +25,7 @@ from nbckpt.fingerprint.reachability import reaches
 from nbckpt.fingerprint.user_names import text_of_name
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.model import Manifest, Refusal
+from nbckpt.runtime.dict_version import version_of
 
 _ODD = "globals()[…] made it"
 
@@ -92,6 +93,8 @@ class ChangeTracker:
         self._names = LiveNames(hidden)
         self._looked_at: dict[str, object] | None = None
         self._is_compared = False  # what is looked at, with the last look
+        self._version: int | None = None  # of the names at their last look, where Python tells it
+        self._version_looked_at: int | None = None
         self._doubtful: set[str] = set()  # that they hold what they held
         self._gone: set[str] = set()
         self._pending: set[str] | None = set(self.user_names())  # None: any name may have changed
@@ -115,13 +118,17 @@ class ChangeTracker:
 
     def live(self) -> LiveNames:
         """The names as they are now, or as they were when the variables began to be looked at."""
-        if not self._is_compared:
+        if self._is_compared:
+            return self._names
+        is_copied = self._looked_at is not None
+        version = self._version_looked_at if is_copied else version_of(self.namespace)
+        if version is None or version != self._version or self._names.hides_more():
             # A copy: threads bind names meanwhile.
-            now = dict(self.namespace) if self._looked_at is None else self._looked_at
-            moves = self._names.look(now)
+            moves = self._names.look(dict(self.namespace) if not is_copied else self.values())
+            self._version = version
             self._doubtful |= moves.bound
             self._gone |= moves.gone
-            self._is_compared = self._looked_at is not None
+        self._is_compared = is_copied
         return self._names
 
     def values(self) -> dict[str, object]:
@@ -168,6 +175,7 @@ class ChangeTracker:
         Yields the names that were touched before (None: any). If the look fails, or is
         interrupted, it is as if nobody had looked.
         """
+        self._version_looked_at = version_of(self.namespace)  # first: it is that of no later copy
         self._looked_at = dict(self.namespace)  # threads bind names meanwhile
         self._is_compared = False
         kept, objects = self.kept.snapshot(), self.objects.snapshot()

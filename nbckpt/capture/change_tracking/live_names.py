@@ -136,6 +136,10 @@ class LiveNames:
         """The addresses of all objects, as of the last look."""
         return Addresses(self._names, self._values)
 
+    def hides_more(self) -> bool:
+        """True if names came to the hidden ones since the last look."""
+        return _length_of(self._hidden) != self._n_hidden
+
     def look(self, now: Mapping[str, object]) -> Moves:
         """Compare a namespace that no other thread writes to with what it was."""
         names: list[object] = list(now)

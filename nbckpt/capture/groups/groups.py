@@ -15,7 +15,7 @@ from nbckpt.capture.limits import least_size, too_large
 from nbckpt.capture.recipes.bindings import Bindings
 from nbckpt.capture.recipes.recipes import Recipe, recipe_for
 from nbckpt.codecs import refused_objects, ssl_contexts
-from nbckpt.codecs.encode import Encoded, EncodeError, encode
+from nbckpt.codecs.encode import Encoded, EncodeError, encode, encoded_scalar
 from nbckpt.codecs.indexes import pairs_by_index
 from nbckpt.codecs.pickler import Scope
 from nbckpt.codecs.references import is_by_reference
@@ -130,14 +130,17 @@ class Encoder:
         return frozenset(id(value) for value in values if type(value) is tuple and value)
 
     def _note(self, names: Iterable[str], pairs: Iterable[tuple[str, str]]) -> None:
-        found: dict[str, set[str]] = {name: set() for name in names}
+        found: dict[str, set[str]] = {}
         for one, other in pairs:
-            found[one].add(other)
-            found[other].add(one)
-        self.ties = {name: frozenset(others) for name, others in found.items()}
+            found.setdefault(one, set()).add(other)
+            found.setdefault(other, set()).add(one)
+        self.ties = {name: frozenset(found.get(name, ())) for name in names}
 
     def _alone(self, name: str, *, with_shares: bool) -> Group:
         """One variable as a blob of its own, unless it is too large."""
+        scalar = encoded_scalar(name, self._values[name], self._max_bytes)
+        if scalar is not None:
+            return Group((name,), scalar)
         if self._max_bytes is None:
             return self._encode((name,), with_shares=with_shares)
         size = least_size(self._values[name])

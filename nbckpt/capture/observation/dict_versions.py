@@ -15,15 +15,11 @@ import ctypes
 import sys
 from array import array
 from collections.abc import Sequence
-from types import ModuleType
 from typing import Any
 
 from nbckpt.fingerprint.user_names import Own
+from nbckpt.runtime.dict_version import WORD, offset_of_length, offset_of_version
 
-WORD = 8
-"""Bytes of a version."""
-
-_OFFSETS = range(2 * WORD, 8 * WORD, WORD)
 _FIRST, _WORDS = 0x1000, 1 << 44  # 128 TB: user space with 48 bits
 _CHUNK = 64 * WORD
 
@@ -38,9 +34,9 @@ class DictVersions(Own):
     """
 
     def __init__(self) -> None:
-        tag = _offset_of_tag()
+        tag = offset_of_version()
         self.tells_rebinding = tag is not None
-        self._offset = _offset_of_length() if tag is None else tag
+        self._offset = offset_of_length() if tag is None else tag
         self._dicts: list[dict[Any, Any]] = []  # held: their memory is read
         self._addresses = array("q")
         self._views: list[memoryview] = []
@@ -158,48 +154,3 @@ class _Space:
 
 def _view(address: int) -> memoryview:
     return memoryview((ctypes.c_char * WORD).from_address(address)).cast("B")
-
-
-def _word(table: dict[str, object], offset: int) -> int:
-    return ctypes.c_uint64.from_address(id(table) + offset).value
-
-
-def _is_readable() -> bool:
-    # What an `id` is, and that a word lies behind it, is CPython's on 64 bits alone.
-    return sys.implementation.name == "cpython" and sys.maxsize > 2**32
-
-
-def _offset_of_tag() -> int | None:
-    """Where the version of a dict stands, found by trying; None if there is none."""
-    return next(filter(_is_tag, _OFFSETS), None) if _is_readable() else None
-
-
-def _is_tag(offset: int) -> bool:
-    module = ModuleType("tried")
-    module.first = module.second = 0  # type: ignore[attr-defined]
-    table, seen = vars(module), []
-    for change in (
-        lambda: setattr(module, "first", 1),
-        lambda: setattr(module, "third", 2),
-        lambda: table.pop("second"),
-        lambda: table.update(first=3),
-        lambda: delattr(module, "third"),
-        lambda: setattr(module, "first", 4),
-    ):
-        before = _word(table, offset)
-        table.get("first"), len(table)
-        if _word(table, offset) != before:
-            return False
-        change()
-        seen.append(before)
-        if _word(table, offset) in seen:
-            return False
-    return True
-
-
-def _offset_of_length() -> int | None:
-    """Where the number of entries of a dict stands."""
-    if not _is_readable():
-        return None
-    tables: list[dict[str, object]] = [dict.fromkeys(map(str, range(n))) for n in (0, 3, 77, 1001)]
-    return next((o for o in _OFFSETS if all(_word(t, o) == len(t) for t in tables)), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import weakref
 from collections import Counter
@@ -76,14 +77,14 @@ class Trials:
         encoder
             What encoded them, and can in another way.
         """
-        suspects = [n for n, group in enumerate(groups) if self._is_to_be_tried(group, values)]
-        if not suspects:
+        is_suspect = [self._is_to_be_tried(group, values) for group in groups]
+        if not any(is_suspect):
             return list(groups)
         self._run.refused = frozenset()
-        outcomes = iter(self._tried([groups[n] for n in suspects], values))
+        outcomes = iter(self._tried(list(itertools.compress(groups, is_suspect)), values))
         found: list[Group] = []
-        for n, group in enumerate(groups):
-            outcome = next(outcomes) if n in suspects else TrialOutcome()
+        for group, is_tried in zip(groups, is_suspect, strict=True):
+            outcome = next(outcomes) if is_tried else TrialOutcome()
             found += self._mended(group, outcome, values, encoder) if outcome.problem else [group]
         return found
 
@@ -156,7 +157,7 @@ class Trials:
 
     def _is_to_be_tried(self, group: Group, values: Mapping[str, object]) -> bool:
         encoded = group.encoded
-        if encoded is None:
+        if encoded is None or not (encoded.kinds or encoded.members or group.has_substitutes):
             return False
         new = [kind for kind in encoded.kinds if kind not in self._known]
         sure = [kind for kind in new if comes_back_for_sure(kind) and not has_own_hash(kind)]

@@ -13,6 +13,7 @@ from nbckpt.capture.observation.audit import put_in_environment
 from nbckpt.capture.observation.process_state.kinds import ABSENT, Change, Imported, Kind, Ordered
 from nbckpt.capture.observation.process_state.state_json import MARK, short_digest
 from nbckpt.digests import Json
+from nbckpt.runtime.dict_version import version_of
 
 _SECRET_NAME = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)
 _SECRET_VALUE = re.compile(r"://[^/@\s:]*:[^/@\s]+@")
@@ -207,9 +208,14 @@ class ContextVariables(Kind):
 
     def __init__(self, namespace: dict[str, object]) -> None:
         self._namespace = namespace
+        self._version: int | None = None  # of the namespace when there was no such variable in it
 
     def read(self, module: Any) -> dict[str, Any]:  # noqa: ARG002
+        version = version_of(self._namespace)
+        if version is not None and version == self._version:
+            return {}
         if ContextVar not in set(map(type, self._namespace.values())):
+            self._version = version
             return {}
         values = list(self._namespace.items())
         found = {name: v.get(ABSENT) for name, v in values if type(v) is ContextVar}
