@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from nbckpt.model import Checkpoint
 from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 
@@ -174,8 +175,9 @@ def understood() -> Iterator[None]:
     from nbckpt.session.pending_writes import PendingWrites
     from nbckpt.storage import journal_lines
     from nbckpt.storage.record_shapes import wrong_member
+    from nbckpt.timeline.checkpoint_index import Checkpoints
 
-    append = PendingWrites.append
+    append, know = PendingWrites.append, Checkpoints.know
 
     def checked(self: PendingWrites, records: list[dict[str, Any]], **options: Any) -> Any:
         for record in records:
@@ -183,8 +185,14 @@ def understood() -> Iterator[None]:
             assert wrong is None, f"{wrong!r} of {record} is not what its readers expect"
         return append(self, records, **options)
 
+    def compared(self: Checkpoints, checkpoint: Checkpoint) -> None:
+        decoded = self.as_made(checkpoint.id)
+        assert decoded == checkpoint, f"the record of {checkpoint} says {decoded}"
+        know(self, checkpoint)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(PendingWrites, "append", checked)
+        patch.setattr(Checkpoints, "know", compared)
         yield
 
 

@@ -22,7 +22,7 @@ from nbckpt.runtime.gc_pause import uncollected
 from nbckpt.runtime.interrupts import wait_for, whole
 from nbckpt.runtime.snapshot_dict import Difference
 from nbckpt.timeline import events
-from nbckpt.timeline.checkpoint_records import checkpoint_record
+from nbckpt.timeline.checkpoint_records import MICROSECONDS, checkpoint_record
 from nbckpt.timeline.records import event_record
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ class CheckpointWriter(Own):
             session=session.id,
             notebook=session.notebook,
             created_at=clock.now(),
-            duration_s=duration_s,
+            duration_s=round(duration_s, MICROSECONDS),
             cell=cell,
             state=state,
             changed=changed,
@@ -219,7 +219,7 @@ class CheckpointWriter(Own):
         if event:
             written.add_done_callback(partial(_told, event, telemetry.context()))
         for record in records:
-            session.timeline.apply(record)
+            session.timeline.apply(record, checkpoint if record is records[0] else None)
         session.workspace.live_objects.captured(checkpoint)
         if is_done:
             position.id, position.is_exact = checkpoint.id, True

@@ -60,6 +60,11 @@ class Checkpoints(Mapping[str, Checkpoint]):
         """A checkpoint without the tags and notes that it was given since."""
         return checkpoint_from(self._records[checkpoint_id])
 
+    def know(self, checkpoint: Checkpoint) -> None:
+        """Give the very one whose record has just come, instead of decoding that."""
+        if checkpoint.id in self._records:
+            self._decoded.setdefault(checkpoint.id, self._labels.on(checkpoint))
+
     def forget(self, checkpoint_id: str) -> None:
         """Decode this one anew: something of it has changed."""
         self._decoded.pop(checkpoint_id, None)

@@ -76,12 +76,19 @@ class Timeline:
         self.fold.apply_all(records)
 
     @alone
-    def apply(self, record: Record) -> None:
+    def apply(self, record: Record, made: Checkpoint | None = None) -> None:
         """Take in one record; kinds that are not the timeline's are ignored.
 
         Applying a record again changes nothing, and neither does another order of the same ones.
+
+        Parameters
+        ----------
+        made
+            The checkpoint that the record is of, if it was made here: it need not be decoded.
         """
         self.fold.apply(record)
+        if made is not None:
+            self.fold.checkpoints.know(made)
 
     @alone
     def later_than_all(self, now: float) -> float:
