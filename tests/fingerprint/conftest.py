@@ -18,6 +18,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.syspath_prepend(tmp_path)
     yield tmp_path
     for name, module in list(sys.modules.items()):
-        places = [getattr(module, "__file__", None), *(getattr(module, "__path__", None) or ())]
+        members = getattr(module, "__dict__", {})  # what some modules make up is no place
+        places = [members.get("__file__"), *(members.get("__path__") or ())]
         if any(isinstance(p, str) and tmp_path in Path(p).parents for p in places):
             del sys.modules[name]
