@@ -26,7 +26,7 @@ from nbckpt.steps.restore.restorability import (
     deleted_names,
     descriptors_used,
 )
-from nbckpt.timeline.checkpoint_records import checkpoint_record
+from nbckpt.timeline.checkpoint_records import MICROSECONDS, checkpoint_record
 
 if TYPE_CHECKING:
     from nbckpt.steps.execution.execution_state import Execution
@@ -91,7 +91,7 @@ def failed_draft(step: Execution, why: str) -> Checkpoint:
         session=session.id,
         notebook=session.notebook,
         created_at=clock.now(),
-        duration_s=step.elapsed_s(),
+        duration_s=round(step.elapsed_s(), MICROSECONDS),
         cell=step.cell,
         state="failed",
         error=why[:500],
