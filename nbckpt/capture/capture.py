@@ -18,6 +18,7 @@ from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.model import Manifest, Refusal, Variable
 from nbckpt.runtime.context import called_with
 from nbckpt.runtime.dirty_pages.memory import READS_ALL
+from nbckpt.runtime.gc_pause import switched_off
 from nbckpt.runtime.interrupts import allowed, breathe
 from nbckpt.runtime.time_limit import OutOfTimeError, bounded
 from nbckpt.storage.store import Store
@@ -39,9 +40,9 @@ TURN_BYTES = 1 << 20
 
 def _described(value: object) -> tuple[str, str | None, str]:
     """Type, shape and preview of a value, as far as its own code tells how it looks."""
-    if type(value) in ATOMS:
-        return type(value).__name__, shape_of(value), preview_of(value)
     try:
+        if type(value) in ATOMS:  # they have no code of their own
+            return type_name_of(value), shape_of(value), preview_of(value)
         with allowed(), bounded(value):
             return type_name_of(value), shape_of(value), preview_of(value)
     except (Exception, OutOfTimeError):
@@ -277,6 +278,10 @@ class Capturer:
 
     def _keep(self, looked_at: list[str]) -> set[str]:
         """Encode and store these names; which of them changed."""
+        with switched_off():
+            return self._kept(looked_at)
+
+    def _kept(self, looked_at: list[str]) -> set[str]:
         groups = self.encoder.groups(looked_at)
         refused = {n for group in groups if group.encoded is None for n in group.names}
         self.tracker.refusals.renew(refused, self.tracker.values(), self.tracker.namespace)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 MOST_OF_A_SCALAR = 4_096
-"""Characters of a text, or bits of a number, that is written without a pickler of our own."""
+"""Characters of a name or text, or bits of a number, that a plain pickle writes in one frame."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def encoded_scalar(name: str, value: object, max_bytes: int | None = None) -> En
 
     Byte for byte what a pickler of our own makes of it, in a tenth of the time.
     """
-    if not _is_scalar(value) or not name.isidentifier():
+    if not _is_scalar(value) or not name.isidentifier() or len(name) > MOST_OF_A_SCALAR:
         return None
     stream = stream_of(pickle.dumps({_apart(name): value}, 5))
     if max_bytes is not None and len(stream) > max_bytes:

@@ -103,9 +103,17 @@ class StreamWriter:
 
 
 def stream_of(pickled: bytes) -> bytes:
-    """The only part of a blob without payloads, from a pickle of protocol 5 of one frame."""
-    assert pickled[2:3] == _FRAME_OPCODE
-    assert len(pickled) < PAYLOAD_BYTES
+    """The only part of a blob without payloads, from a pickle of protocol 5 of one frame.
+
+    Raises
+    ------
+    ValueError
+        If it is not of one frame.
+    """
+    opcode, size = _FRAME.unpack_from(pickled, 2)
+    if opcode != _FRAME_OPCODE or size != len(pickled) - 2 - _FRAME.size:
+        message = f"a pickle of {len(pickled)} bytes is not of one frame"
+        raise ValueError(message)
     return b"".join([_WITHOUT_PAYLOADS, pickled[:2], pickled[2 + _FRAME.size :]])
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 MANY = 5_000
 """So many new objects are worth not looking at."""
@@ -41,10 +42,24 @@ class switched_off:  # noqa: N801  # reads as a state: with switched_off():
     def __exit__(self, *_: object) -> None:
         global _blocks  # noqa: PLW0603  # as above
         with _counting:
+            if not _blocks:  # in a forked child, where all of them have ended
+                return
             now = thresholds()
             _blocks -= 1
             if not _blocks:
                 gc.set_threshold(*now)
+
+
+def _end_all() -> None:
+    """In a forked child the threads are gone that would have ended their blocks."""
+    global _blocks, _counting  # as above
+    now = thresholds()
+    _blocks, _counting = 0, threading.Lock()
+    gc.set_threshold(*now)
+
+
+with suppress(AttributeError):  # where there is no fork
+    os.register_at_fork(after_in_child=_end_all)
 
 
 @contextmanager

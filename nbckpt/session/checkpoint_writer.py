@@ -18,7 +18,7 @@ from nbckpt.errors import StoreError
 from nbckpt.fingerprint.user_names import Own
 from nbckpt.model import Cell, Checkpoint, Manifest, Record, State, Variable
 from nbckpt.runtime import clock, telemetry
-from nbckpt.runtime.gc_pause import uncollected
+from nbckpt.runtime.gc_pause import switched_off
 from nbckpt.runtime.interrupts import wait_for, whole
 from nbckpt.runtime.snapshot_dict import Difference
 from nbckpt.timeline import events
@@ -104,7 +104,7 @@ class CheckpointWriter(Own):
             Of the checkpoint that is being made, for what is told if the disk refuses.
         """
         session, store = self._session, self._session.store
-        with store.turn.taken(), store.writing(), uncollected():
+        with store.turn.taken(), store.writing():
             session.follower.take_in_prune()
             outer = self._look
             self._look = outer or _Look(time.perf_counter(), store.added_bytes)
@@ -208,19 +208,10 @@ class CheckpointWriter(Own):
             If the disk refuses: the checkpoint counts as failed, until the disk takes it with a
             later one.
         """
-        session, writes, position = self._session, self._session.writes, self._session.position
+        session, position = self._session, self._session.position
         is_done = checkpoint.state == "done"
-        records = [checkpoint_record(checkpoint)]
-        if is_done:
-            records.append(position.head_record(checkpoint))
-        event = self._event_of(checkpoint)
-        written = writes.append([*records, event] if event else records)
-        writes.follow(checkpoint, written)
-        if event:
-            written.add_done_callback(partial(_told, event, telemetry.context()))
-        for record in records:
-            session.timeline.apply(record, checkpoint if record is records[0] else None)
-        session.workspace.live_objects.captured(checkpoint)
+        with switched_off():
+            written = self._record(checkpoint, is_done)
         if is_done:
             position.id, position.is_exact = checkpoint.id, True
             session.pending_cells.kept(checkpoint, written)
@@ -229,10 +220,26 @@ class CheckpointWriter(Own):
             _await(written, None if sync else patience)
         except StoreError as refusal:
             self._refusal = refusal
-            writes.settle(raised=checkpoint.id)
+            session.writes.settle(raised=checkpoint.id)
             raise
-        writes.settle()
+        session.writes.settle()
         session.emit("progress" if checkpoint.state == "partial" else "checkpoint")
+
+    def _record(self, checkpoint: Checkpoint, is_done: bool) -> Future[None]:
+        """Give the records of a checkpoint to the writer, and take them into the history."""
+        session, writes = self._session, self._session.writes
+        records = [checkpoint_record(checkpoint)]
+        if is_done:
+            records.append(session.position.head_record(checkpoint))
+        event = self._event_of(checkpoint)
+        written = writes.append([*records, event] if event else records)
+        writes.follow(checkpoint, written)
+        if event:
+            written.add_done_callback(partial(_told, event, telemetry.context()))
+        for record in records:
+            session.timeline.apply(record, checkpoint if record is records[0] else None)
+        session.workspace.live_objects.captured(checkpoint)
+        return written
 
     def _event_of(self, checkpoint: Checkpoint) -> Record | None:
         """Journal event for a checkpoint that was made; None for a failure, which has another."""

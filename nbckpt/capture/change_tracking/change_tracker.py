@@ -175,8 +175,10 @@ class ChangeTracker:
         Yields the names that were touched before (None: any). If the look fails, or is
         interrupted, it is as if nobody had looked.
         """
-        self._version_looked_at = version_of(self.namespace)  # first: it is that of no later copy
+        version = version_of(self.namespace)
         self._looked_at = dict(self.namespace)  # threads bind names meanwhile
+        is_of_copy = version_of(self.namespace) == version  # a finalizer may bind names, too
+        self._version_looked_at = version if is_of_copy else None
         self._is_compared = False
         kept, objects = self.kept.snapshot(), self.objects.snapshot()
         refusals, gone = Refusals(self.refusals), set(self._gone)

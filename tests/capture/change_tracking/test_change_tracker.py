@@ -69,3 +69,27 @@ def test_the_names_are_those_that_are_there(has_versions: bool, steps: list[Any]
                     for one in users(there, hidden) if what == "look and ask" else ():
                         tracker.holds(one)
                         before[one] = there[one]
+
+
+@pytest.mark.parametrize("change", ["bind", "delete"])
+def test_names_that_change_as_they_are_copied_are_those_of_the_copy(
+    change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A finalizer runs where Python looks for garbage: also where the copy is made."""
+    space: dict[str, Any] = {"a": 1, "x": 2}
+    tracker = ChangeTracker(space)
+    assert tracker.user_names() == ("a", "x")
+    real, calls = change_tracker.version_of, list[int]()
+
+    def version_of(entries: dict[str, object]) -> int | None:
+        version = real(entries)
+        if not calls:
+            WAYS[change](entries, "x" if change == "delete" else "new")
+        calls.append(1)
+        return version
+
+    monkeypatch.setattr(change_tracker, "version_of", version_of)
+    with tracker.looking():
+        assert tracker.user_names() == tuple(tracker.values())
+        assert tracker.suspects(set()) <= tracker.values().keys()
+    assert tracker.user_names() == tuple(space)
