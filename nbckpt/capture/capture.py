@@ -21,6 +21,7 @@ from nbckpt.runtime.dirty_pages.memory import READS_ALL
 from nbckpt.runtime.gc_pause import switched_off
 from nbckpt.runtime.interrupts import allowed, breathe
 from nbckpt.runtime.time_limit import OutOfTimeError, bounded
+from nbckpt.storage.blobs import size_of_parts
 from nbckpt.storage.store import Store
 from nbckpt.text.describe import preview_of, shape_of, type_name_of
 from nbckpt.text.progress_bar import Bar
@@ -29,9 +30,8 @@ if TYPE_CHECKING:
     from typing_extensions import Buffer
 
     from nbckpt.capture.groups.groups import Group
-    from nbckpt.codecs.encode import Encoded
 
-Sized: TypeAlias = "tuple[Group, list[Buffer], int]"
+SizedGroup: TypeAlias = "tuple[Group, list[Buffer], int]"
 """A group, the parts of its blob, and how many bytes these have."""
 
 TURN_BYTES = 1 << 20
@@ -66,13 +66,9 @@ def _variable(name: str, value: object, group: Group, blob: Digest, size_bytes: 
     )
 
 
-def _bytes_in(encoded: Encoded) -> int:
-    return sum(memoryview(part).nbytes for part in encoded.parts)
-
-
-def _in_turns(sized: list[Sized]) -> Iterator[list[Sized]]:
+def _in_turns(sized: list[SizedGroup]) -> Iterator[list[SizedGroup]]:
     """Groups by turns: many small ones are put at once, and progress is told between two turns."""
-    turn: list[Sized] = []
+    turn: list[SizedGroup] = []
     total = 0
     for one in sized:
         if turn and total + one[-1] > TURN_BYTES:
@@ -283,13 +279,11 @@ class Capturer:
 
     def _kept(self, looked_at: list[str]) -> set[str]:
         groups = self.encoder.groups(looked_at)
-        refused = {n for group in groups if group.encoded is None for n in group.names}
-        self.tracker.refusals.renew(refused, self.tracker.values(), self.tracker.namespace)
-        for group in groups:
-            for name in group.names:
-                self.tracker.holds(name)
-        changed = self._refuse(group.refusals for group in groups if group.encoded is None)
-        sized = [(group, g.parts, _bytes_in(g)) for group in groups if (g := group.encoded)]
+        for name in chain.from_iterable(group.names for group in groups):
+            self.tracker.holds(name)
+        changed = self._refuse([group for group in groups if group.encoded is None])
+        encoded = ((group, group.encoded.parts) for group in groups if group.encoded is not None)
+        sized = [(group, parts, size_of_parts(parts)) for group, parts in encoded]
         with Bar("saving", sum(size for *_, size in sized)) as bar:
             for some in _in_turns(sized):
                 blobs = self.store.put_blobs(
@@ -313,11 +307,13 @@ class Capturer:
             tracker.kept[name] = _variable(name, values[name], group, blob, size_bytes)
         return changed
 
-    def _refuse(self, refusals: Iterable[Iterable[Refusal]]) -> set[str]:
-        """Note what cannot be kept, by groups; which of the names changed."""
-        kept, known = self.tracker.kept, self.tracker.refusals
+    def _refuse(self, groups: list[Group]) -> set[str]:
+        """Note why groups cannot be kept; which of their names changed."""
+        tracker, kept, known = self.tracker, self.tracker.kept, self.tracker.refusals
+        refused = {name for group in groups for name in group.names}
+        known.renew(refused, tracker.values(), tracker.namespace)
         changed = set()
-        for refusal in chain.from_iterable(refusals):
+        for refusal in chain.from_iterable(group.refusals for group in groups):
             name = refusal.variable
             if kept.pop(name, None) is not None or name not in known:
                 changed.add(name)

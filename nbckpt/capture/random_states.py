@@ -9,6 +9,7 @@ from nbckpt.codecs.encode import encode
 from nbckpt.codecs.pickler import Scope
 from nbckpt.fingerprint import random_generators
 from nbckpt.model import Variable
+from nbckpt.storage.blobs import size_of_parts
 from nbckpt.storage.store import Store
 
 
@@ -49,5 +50,5 @@ class Generators:
     def _kept(self, name: str, state: object) -> Variable:
         parts = encode({name: state}, Scope({}), with_shares=False).parts
         blob = self.store.put_blob(parts)
-        size = sum(memoryview(part).nbytes for part in parts)
+        size = size_of_parts(parts)
         return Variable(name, blob, blob, "random state", size, group=(name,))

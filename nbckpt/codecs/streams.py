@@ -102,24 +102,6 @@ class StreamWriter:
         self._unmarked += memoryview(data).nbytes
 
 
-def stream_of(pickled: bytes) -> bytes:
-    """The only part of a blob without payloads, from a pickle of protocol 5 of one frame.
-
-    Raises
-    ------
-    ValueError
-        If it is not of one frame.
-    """
-    opcode, size = _FRAME.unpack_from(pickled, 2)
-    if opcode != _FRAME_OPCODE or size != len(pickled) - 2 - _FRAME.size:
-        message = f"a pickle of {len(pickled)} bytes is not of one frame"
-        raise ValueError(message)
-    return b"".join([_WITHOUT_PAYLOADS, pickled[:2], pickled[2 + _FRAME.size :]])
-
-
-_WITHOUT_PAYLOADS = HEADER.pack(MAGIC, 0)
-
-
 def segments_of(parts: Sequence[memoryview]) -> tuple[list[memoryview], Sequence[memoryview]]:
     """The pieces of the stream in their order, and the parts that are its buffers.
 

@@ -6,7 +6,7 @@ Equal digests mean equal parts, because a tree holds nothing but sizes, flags an
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pickle import PickleBuffer
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -74,6 +74,11 @@ def flat(part: Buffer) -> memoryview:
     if isinstance(part, memoryview) and part.format == "B" and part.ndim == 1 and part.c_contiguous:
         return memoryview(part)  # shares it; a view made of a view ends 3.11's collector in a cycle
     return PickleBuffer(part).raw()
+
+
+def size_of_parts(parts: Iterable[Buffer]) -> int:
+    """Bytes of all parts together."""
+    return sum(memoryview(part).nbytes for part in parts)
 
 
 def is_stream(number: int, part: Buffer) -> bool:

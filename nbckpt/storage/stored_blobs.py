@@ -10,6 +10,7 @@ from nbckpt.digests import Digest
 from nbckpt.model import Record
 from nbckpt.runtime.interrupts import whole
 from nbckpt.storage import journal_lines
+from nbckpt.storage.blobs import size_of_parts
 from nbckpt.storage.chunk_index import Index
 from nbckpt.storage.index_frames import Batch, Name, Place, Verified
 from nbckpt.storage.known_records import KnownRecords
@@ -47,8 +48,8 @@ class StoredBlobs:
         """The digests of blobs; within `Store.writing`: see `Store.put_blobs`."""
         if not self._known.has_looked:
             self._known.look()  # so that what other sessions stored is not stored again
-        sizes = (memoryview(part).nbytes for parts in blobs for part in parts)
-        with self._room.within(within, 0 if within is None else sum(sizes)) as room:
+        wanted = 0 if within is None else sum(map(size_of_parts, blobs))
+        with self._room.within(within, wanted) as room:
             return self._writer.put_blobs(blobs, room)
 
     def get(self, digest: Digest, *, of: Record | None = None) -> list[memoryview]:

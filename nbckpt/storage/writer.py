@@ -16,6 +16,7 @@ from nbckpt.model import Record, is_trusted
 from nbckpt.runtime import clock
 from nbckpt.storage import journal, journal_lines
 from nbckpt.storage.batches import Batches
+from nbckpt.storage.blobs import size_of_parts
 from nbckpt.storage.chunk_index import Index
 from nbckpt.storage.disk import refused
 from nbckpt.storage.folder import FORMAT, require_cipher
@@ -73,11 +74,6 @@ class Writer:
         self._is_marked = False
         self.speaks_for: Callable[[], Mapping[str, int]] = dict
 
-    def put_blob(self, parts: Sequence[Buffer], room: int | None = None) -> Digest:
-        """The digest of one blob: see `put_blobs`."""
-        [digest] = self.put_blobs([parts], room)
-        return digest
-
     def put_blobs(self, blobs: Sequence[Sequence[Buffer]], room: int | None = None) -> list[Digest]:
         """The digests of blobs whose bytes are in the kernel's hands, not durable yet.
 
@@ -92,7 +88,7 @@ class Writer:
             If the disk refuses; what was put before stays, the room that these blobs took is free
             again, and the next put goes on.
         """
-        wanted = sum(memoryview(part).nbytes for parts in blobs for part in parts)
+        wanted = sum(map(size_of_parts, blobs))
         with self._batches.lock, refused(self._folder, wanted):
             ends = self._batches.ends()
             self._batches.room = room

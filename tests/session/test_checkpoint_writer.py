@@ -1,4 +1,4 @@
-"""What making a checkpoint does to the rest of the process, and what of a value does to it."""
+"""A checkpoint that is made, beside the rest of the process, and of odd names and values."""
 
 from __future__ import annotations
 

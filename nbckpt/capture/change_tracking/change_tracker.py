@@ -124,7 +124,7 @@ class ChangeTracker:
         version = self._version_looked_at if is_copied else version_of(self.namespace)
         if version is None or version != self._version or self._names.hides_more():
             # A copy: threads bind names meanwhile.
-            moves = self._names.look(dict(self.namespace) if not is_copied else self.values())
+            moves = self._names.look(self.values() if is_copied else dict(self.namespace))
             self._version = version
             self._doubtful |= moves.bound
             self._gone |= moves.gone

@@ -145,9 +145,8 @@ class LiveNames:
         names: list[object] = list(now)
         values = list(now.values())
         keys, addresses = addresses_of(names), addresses_of(values)
-        n_hidden = _length_of(self._hidden)
-        if not keys.startswith(self._keys) or n_hidden != self._n_hidden:
-            self._n_hidden = n_hidden
+        if not keys.startswith(self._keys) or self.hides_more():
+            self._n_hidden = _length_of(self._hidden)
             return self._look_at_all(names, values, keys, addresses)
         n_known = len(self._names)
         places = changed_words(self._values, addresses)

@@ -26,7 +26,7 @@ from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.model import Refusal
 from nbckpt.runtime.mapped_files import ShortenedError
 from nbckpt.runtime.time_limit import OutOfTimeError, bounded, limit_s, limit_text, slow
-from nbckpt.storage.blobs import digest_of_parts
+from nbckpt.storage.blobs import digest_of_parts, size_of_parts
 from nbckpt.text.describe import type_name_of
 from nbckpt.types.adapter import RefusalError
 
@@ -148,7 +148,7 @@ class Encoder:
             group = self._encode((name,), with_shares=with_shares, max_bytes=self._max_bytes)
             if group.encoded is None:
                 return group
-            size = sum(memoryview(part).nbytes for part in group.encoded.parts)
+            size = size_of_parts(group.encoded.parts)
             if size <= self._max_bytes:
                 return group
         return self._refuse(name, size)

@@ -19,7 +19,7 @@ from nbckpt.codecs.key_hashing import has_own_hash
 from nbckpt.digests import Digest
 from nbckpt.fingerprint.values.sure_types import comes_back_for_sure, module_of, package_of
 from nbckpt.runtime import sandbox
-from nbckpt.storage.blobs import digest_of_parts
+from nbckpt.storage.blobs import digest_of_parts, size_of_parts
 
 if TYPE_CHECKING:
     from nbckpt.capture.groups.groups import Encoder, Group
@@ -170,7 +170,7 @@ class Trials:
         packages = set(map(package_of, (*encoded.kinds, *(type(values[n]) for n in group.names))))
         if packages & NO_FORKS or (group.recipes and packages & BY_STATEMENT):
             return False
-        if sum(memoryview(part).nbytes for part in encoded.parts) > MOST_BYTES:
+        if size_of_parts(encoded.parts) > MOST_BYTES:
             return False
         if self._why_none is None:
             self._why_none = sandbox.why_none()

@@ -25,6 +25,7 @@ from nbckpt.steps.calls.kept_calls import (
     is_open,
 )
 from nbckpt.steps.calls.results import encoded
+from nbckpt.storage.blobs import size_of_parts
 
 _NOTHING: Any = object()
 _NAMED = 8
@@ -149,7 +150,7 @@ def resolve(
     with session.store.writing():
         if not retry:
             parts = encoded(result, session.namespace)
-            size = sum(memoryview(part).nbytes for part in parts)
+            size = size_of_parts(parts)
             blob = session.store.put_blob(parts)
             record = {**record, "blob": blob, "size_bytes": size}
         written = session.writes.append([record])

@@ -30,6 +30,7 @@ from nbckpt.steps.calls.occurrences import Occurrences, Place
 from nbckpt.steps.calls.results import decoded, encoded
 from nbckpt.steps.calls.step_messages import tell
 from nbckpt.steps.execution.step_state import StepState
+from nbckpt.storage.blobs import size_of_parts
 
 _R = TypeVar("_R")
 _NO_MEMBERS: Record = MappingProxyType({})
@@ -170,7 +171,7 @@ class StepCall:
             parts = encoded(value, plan.namespace)
             with self.session.store.writing():
                 blob = self.session.store.put_blob(parts)
-                size = sum(memoryview(part).nbytes for part in parts)
+                size = size_of_parts(parts)
                 kept = {"blob": blob, "size_bytes": size, **members}
                 return self._append("done", kept)
         except (CaptureError, StoreError) as problem:

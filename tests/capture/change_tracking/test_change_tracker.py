@@ -1,4 +1,4 @@
-"""Which names a tracker tells, with and without versions of dicts, beside a plain look."""
+"""Names that a tracker tells, with and without versions of dicts, beside a plain look."""
 
 from __future__ import annotations
 
