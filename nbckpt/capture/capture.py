@@ -274,17 +274,14 @@ class Capturer:
 
     def _keep(self, looked_at: list[str]) -> set[str]:
         """Encode and store these names; which of them changed."""
-        with switched_off():
-            return self._kept(looked_at)
-
-    def _kept(self, looked_at: list[str]) -> set[str]:
         groups = self.encoder.groups(looked_at)
         for name in chain.from_iterable(group.names for group in groups):
             self.tracker.holds(name)
         changed = self._refuse([group for group in groups if group.encoded is None])
         encoded = ((group, group.encoded.parts) for group in groups if group.encoded is not None)
         sized = [(group, parts, size_of_parts(parts)) for group, parts in encoded]
-        with Bar("saving", sum(size for *_, size in sized)) as bar:
+        # The collector waits where no code of the user's runs, which may leave garbage.
+        with Bar("saving", sum(size for *_, size in sized)) as bar, switched_off():
             for some in _in_turns(sized):
                 blobs = self.store.put_blobs(
                     [parts for _, parts, _ in some], within=self._limits.store_bytes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pickle
+from _pickle import dumps  # the one of `pickle` may have been replaced
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -115,7 +115,7 @@ def encoded_scalar(name: str, value: object, max_bytes: int | None = None) -> En
         return None
     writer = StreamWriter(max_bytes)
     try:
-        writer.write(pickle.dumps({_apart(name): value}, 5))
+        writer.write(dumps({_apart(name): value}, 5))
     except TooLargeError:
         return None
     return Encoded(writer.parts(), _NOTHING, _NOTHING, {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 
 import pytest
 
@@ -43,3 +44,12 @@ def test_scalars_have_the_bytes_that_the_pickler_gives_them(
 
     assert list(map(bytes, quick.parts)) == list(map(bytes, plain.parts))
     assert (quick.needs, quick.shares, quick.views) == (plain.needs, plain.shares, plain.views)
+
+
+def test_whoever_replaces_pickles_function_gets_his_scalars_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    expected = encode({"n": 7}, Scope({})).parts
+    monkeypatch.setattr(pickle, "dumps", lambda obj, protocol=None: b"compressed")
+
+    assert encode({"n": 7}, Scope({})).parts == expected

@@ -24,6 +24,40 @@ def keep(session: Session, name: str = "now") -> Any:
     return session.checkpoints.keep(name, Selection())
 
 
+class Untidy:
+    """Leaves a cycle behind each time that it is written."""
+
+    def __getstate__(self) -> dict[str, int]:
+        node = Node()
+        node.me = node
+        LEFT.add(node)
+        [[n] for n in range(1000)]
+        return {"n": 1}
+
+
+LEFT: weakref.WeakSet[Node] = weakref.WeakSet()
+
+
+def test_garbage_that_values_make_as_they_are_written_is_found_between_them(
+    session: Session,
+) -> None:
+    gc.unfreeze()
+    session.namespace.update({f"u{n}": Untidy() for n in range(300)})
+    most = 0
+
+    def note(phase: str, _: object) -> None:
+        nonlocal most
+        most = max(most, len(LEFT))
+
+    gc.callbacks.append(note)
+    try:
+        keep(session)
+    finally:
+        gc.callbacks.remove(note)
+
+    assert max(most, len(LEFT)) < 200
+
+
 @pytest.mark.slow
 def test_garbage_of_the_user_is_found_where_each_checkpoint_makes_many_objects(
     session: Session,

@@ -24,6 +24,7 @@ from nbckpt.digests import Digest
 from nbckpt.fingerprint.user_names import is_user_name
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.model import Refusal
+from nbckpt.runtime.gc_pause import switched_off
 from nbckpt.runtime.mapped_files import ShortenedError
 from nbckpt.runtime.time_limit import OutOfTimeError, bounded, limit_s, limit_text, slow
 from nbckpt.storage.blobs import digest_of_parts, size_of_parts
@@ -113,7 +114,10 @@ class Encoder:
         """All of `names`, each in the one group that it belongs to."""
         self._tuples = self._tuples_among(names)
         n_shareable = sum(type(self._values[name]) not in ATOMS for name in names)
-        single = [self._alone(name, with_shares=n_shareable > 1) for name in names]
+        scalars = self._scalars(names)
+        single = [
+            scalars.get(name) or self._alone(name, with_shares=n_shareable > 1) for name in names
+        ]
         if len(single) == 1:
             self.ties = {names[0]: frozenset()} if single[0].encoded is not None else {}
             return single
@@ -124,6 +128,13 @@ class Encoder:
         groups = connected(encoded, [*pairs, *mutual_groups(connected(encoded, pairs), encoded)])
         together = [good[g[0]] if len(g) == 1 else self._together(g, encoded) for g in groups]
         return [*together, *(o for o in single if o.encoded is None)]
+
+    def _scalars(self, names: Iterable[str]) -> dict[str, Group]:
+        """Those of `names` that have short values, of which no code runs: many in no time."""
+        values, most = self._values, self._max_bytes
+        with switched_off():
+            encoded = ((name, encoded_scalar(name, values[name], most)) for name in names)
+            return {name: Group((name,), one) for name, one in encoded if one is not None}
 
     def _tuples_among(self, names: Iterable[str]) -> frozenset[int]:
         values = (self._values[name] for name in names)
@@ -138,9 +149,6 @@ class Encoder:
 
     def _alone(self, name: str, *, with_shares: bool) -> Group:
         """One variable as a blob of its own, unless it is too large."""
-        scalar = encoded_scalar(name, self._values[name], self._max_bytes)
-        if scalar is not None:
-            return Group((name,), scalar)
         if self._max_bytes is None:
             return self._encode((name,), with_shares=with_shares)
         size = least_size(self._values[name])
