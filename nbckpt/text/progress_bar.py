@@ -1,17 +1,29 @@
-"""A progress bar for what takes longer than a second."""
+"""Progress bars for what takes longer than a second."""
 
 from __future__ import annotations
 
+import io
 import sys
 import time
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from nbckpt.runtime import clock
 from nbckpt.runtime.interrupts import whole
 
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import ProgressColumn
+
 PATIENCE_S = 1.0
 """Nothing is shown for what is done sooner."""
+
+DRAW_EVERY_S = 0.1
+"""A bar that is shown is drawn again no sooner."""
+
+_ERASE = "\r\x1b[2K"
+_MOST_COLUMNS = 100
+_CODE = '<pre style="line-height:normal">{code}</pre>'
 
 
 class Bar:
@@ -26,28 +38,29 @@ class Bar:
         self._total = total_bytes
         self._done = 0
         self._began = 0.0
-        self._bar: Any = None
+        self._line: _Line | None = None
+        self._drawing: _Drawing | None = None
 
     def __enter__(self) -> Bar:
-        self._began = time.perf_counter()
+        self._began = clock.now()
         return self
 
     def advance(self, size_bytes: int) -> None:
         """Count `size_bytes` as done."""
         self._done += size_bytes
-        if self._bar is not None:
-            self._bar.update(size_bytes)
-        elif time.perf_counter() - self._began >= PATIENCE_S and _is_terminal():
-            from tqdm import tqdm
+        if self._drawing is None and clock.now() - self._began >= PATIENCE_S:
+            stream = sys.stderr
+            if _is_terminal(stream) and not _is_notebook():
+                from rich.progress import DownloadColumn, TransferSpeedColumn
 
-            self._bar = tqdm(
-                desc=f"nbckpt: {self._what}",
-                total=self._total,
-                initial=self._done,
-                unit="B",
-                unit_scale=True,
-                leave=False,
-            )
+                columns = DownloadColumn(), TransferSpeedColumn()
+                what = f"nbckpt: {self._what}"
+                self._line = _Line(stream)
+                self._drawing = _Drawing(
+                    self._line, what, self._total, self._done, self._began, columns
+                )
+        if self._drawing is not None:
+            self._drawing.draw(self._done)
 
     def __exit__(
         self,
@@ -55,21 +68,15 @@ class Bar:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._bar is not None:
-            self._bar.close()
-
-
-def _is_terminal() -> bool:
-    try:
-        return bool(sys.stderr.isatty()) and "ipykernel" not in sys.modules
-    except (AttributeError, ValueError):  # none, or closed
-        return False
+        if self._line is not None:
+            self._line.erase()
 
 
 class LoopBar:
     """A bar over the items of a loop; it shows itself once the loop has gone on for `PATIENCE_S`.
 
-    An interrupt waits until it is drawn: libraries that draw it may swallow one.
+    In a notebook it is an output of the cell: a page that is opened after its kernel has died shows
+    how far the loop was. An interrupt waits until it is drawn: what draws it may swallow one.
 
     Attributes
     ----------
@@ -84,7 +91,7 @@ class LoopBar:
         self._failed = 0
         self._before = 0
         self._began = clock.now()
-        self._bar: Any = None
+        self._drawing: _Drawing | None = None
 
     def begin(self, done: int) -> None:
         """Count items as done by earlier runs."""
@@ -94,36 +101,189 @@ class LoopBar:
         """Count one more item as done, or as failed."""
         self._failed += has_failed
         self.done += not has_failed
-        if self._bar is None and clock.now() - self._began >= PATIENCE_S:
+        if self._drawing is not None or clock.now() - self._began >= PATIENCE_S:
             self._show()
-        elif self._bar is not None:
-            self._count()
 
     @whole
     def close(self) -> None:
         """Leave the bar as it is."""
-        if self._bar is not None:
-            self._tell()
-            self._bar.close()
-            self._bar = None
-
-    @whole
-    def _count(self) -> None:
-        self._tell()
-        self._bar.update()
+        if self._drawing is not None:
+            self._draw(is_last=True)
+            self._drawing.screen.end()
+            self._drawing = None
 
     @whole
     def _show(self) -> None:
-        from tqdm.auto import tqdm
+        if self._drawing is None:
+            from rich.progress import MofNCompleteColumn, TimeElapsedColumn, TimeRemainingColumn
 
-        known = self._total if self._total >= 0 else None
-        before = min(self._before, max(self._total, 0)) if known is not None else self._before
-        self._bar = tqdm(desc=self._what, total=known, initial=before)
-        self._bar.start_t = self._began
-        self._tell()
-        self._bar.update(self.done + self._failed - before)
+            columns = MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+            total = self._total if self._total >= 0 else None
+            self._drawing = _Drawing(
+                _screen(), self._what, total, self._before, self._began, columns
+            )
+        self._draw()
 
-    def _tell(self) -> None:
+    def _draw(self, *, is_last: bool = False) -> None:
+        assert self._drawing is not None
         numbers = {"failed": self._failed, "restored": self._before}
-        text = ", ".join(f"{n} {what}" for what, n in numbers.items() if n)
-        self._bar.set_postfix_str(text, refresh=False)
+        beside = ", ".join(f"{n} {what}" for what, n in numbers.items() if n)
+        self._drawing.draw(self.done + self._failed, beside, is_last=is_last)
+
+
+class _Drawing:
+    """A bar of rich's, drawn now and then where `screen` puts it.
+
+    Rich's own live display is not used: it has a thread, hides the cursor of a terminal, which a
+    kill leaves hidden, and takes the place of `sys.stdout`.
+
+    Parameters
+    ----------
+    began
+        When the work began, by `clock.now`.
+    columns
+        What stands behind the bar.
+    """
+
+    def __init__(
+        self,
+        screen: _Line | _Output,
+        what: str,
+        total: float | None,
+        done: int,
+        began: float,
+        columns: tuple[ProgressColumn, ...],
+    ) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn
+
+        self.screen = screen
+        self._progress = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            *columns,
+            TextColumn("{task.fields[beside]}", markup=False),
+            auto_refresh=False,
+            console=screen.console,
+            get_time=clock.now,
+        )
+        self._task = self._progress.add_task(what, total=total, completed=done, beside="")
+        self._progress.tasks[0].start_time = began
+        self._drawn_at = 0.0
+
+    def draw(self, done: int, beside: str = "", *, is_last: bool = False) -> None:
+        """Have the bar stand at `done`; it is not drawn more often than can be seen."""
+        self._progress.update(self._task, completed=done, beside=beside)
+        now = time.monotonic()
+        if is_last or now - self._drawn_at >= DRAW_EVERY_S:
+            self._drawn_at = now
+            self.screen.put(self._progress.make_tasks_table(self._progress.tasks))
+
+
+class _Line:
+    """The last line of a terminal; of a stream that is none, a line at the end."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._is_terminal = _is_terminal(stream)
+        self._text = ""
+        self.console = _console(getattr(stream, "encoding", None), self._is_terminal)
+
+    def put(self, table: Any) -> None:
+        """Show the bar in place of that which is there."""
+        with self.console.capture() as captured:
+            self.console.print(table, end="")
+        self._text = captured.get().strip("\n")
+        if self._is_terminal:
+            self._write(_ERASE + self._text)
+
+    def end(self) -> None:
+        """Leave the bar, and go on below it."""
+        self._write("\n" if self._is_terminal else self._text.rstrip() + "\n")
+
+    def erase(self) -> None:
+        """Take the bar away."""
+        if self._is_terminal:
+            self._write(_ERASE)
+
+    def _write(self, text: str) -> None:
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except (OSError, ValueError):  # nobody reads any more, or it is closed
+            pass
+
+
+class _Output:
+    """An output of the cell that runs, in a notebook."""
+
+    def __init__(self) -> None:
+        self.console = _console(None, is_terminal=False, is_recorded=True, width=_MOST_COLUMNS)
+        self._handle: Any = None
+
+    def put(self, table: Any) -> None:
+        """Show the bar in place of that which is there."""
+        from IPython.display import DisplayHandle
+
+        data = self._as_html_and_text(table)
+        if self._handle is None:
+            self._handle = DisplayHandle()
+            self._handle.display(data, raw=True)
+        else:
+            self._handle.update(data, raw=True)
+
+    def end(self) -> None:
+        """Nothing: it stays."""
+
+    def _as_html_and_text(self, table: Any) -> dict[str, str]:
+        self.console.print(table)  # what is captured would not be recorded
+        self.console.file = _Sink(None)
+        html = self.console.export_html(code_format=_CODE, inline_styles=True, clear=False)
+        return {"text/html": html, "text/plain": self.console.export_text().strip()}
+
+
+class _Sink(io.StringIO):
+    """Where rich writes, which draws for a stream of this encoding."""
+
+    def __init__(self, encoding: str | None) -> None:
+        super().__init__()
+        self._encoding = encoding
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """That of the stream."""
+        return self._encoding or "utf-8"
+
+
+def _console(
+    encoding: str | None, is_terminal: bool, *, is_recorded: bool = False, width: int | None = None
+) -> Console:
+    from rich.console import Console
+
+    return Console(
+        file=_Sink(encoding),
+        force_terminal=is_terminal,
+        force_jupyter=False,
+        highlight=False,
+        record=is_recorded,
+        width=width,
+    )
+
+
+def _screen() -> _Line | _Output:
+    return _Output() if _is_notebook() else _Line(sys.stderr)
+
+
+def _is_notebook() -> bool:
+    """True if a kernel runs the cells, so that outputs are displayed by a page."""
+    if "ipykernel" not in sys.modules:
+        return False
+    from IPython.core.getipython import get_ipython
+
+    return getattr(get_ipython(), "kernel", None) is not None
+
+
+def _is_terminal(stream: TextIO) -> bool:
+    try:
+        return bool(stream.isatty())
+    except (AttributeError, ValueError):  # none, or closed
+        return False

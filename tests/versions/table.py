@@ -19,7 +19,6 @@ LOWEST = {
     "pyarrow": "18.0.0",
     "pyfastcdc": "0.3.1",
     "rich": "13.0.0",
-    "tqdm": "4.66.0",
     "zstandard": "0.23.0",
     # Its extras.
     "cryptography": "42.0.0",
@@ -48,6 +47,7 @@ LOWEST = {
     "statsmodels": "0.14.0",
     "sympy": "1.13.0",
     "torch": "2.4.0",
+    "tqdm": "4.66.0",
     "xgboost-cpu": "3.0.0",
     # What these have below them, and whose newest versions they do not know.
     "pyparsing": "3.1.0",
