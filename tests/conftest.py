@@ -45,10 +45,12 @@ LOG = Path(os.environ.get("NBCKPT_VERIFY_LOG", os.devnull))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile once what each of the thousands of processes that tests start would compile anew.
+    """Have bytecode be written: each of the thousands of processes would compile all anew.
 
-    Where nobody may write bytecode (`PYTHONDONTWRITEBYTECODE`) none of them leaves any.
+    What tests import first is compiled before, by as many processes as there are processors.
     """
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     if not hasattr(config, "workerinput"):
         root = Path(__file__).parent
         for folder in (root.parent / "nbckpt", root):
