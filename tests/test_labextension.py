@@ -83,6 +83,7 @@ def test_the_script_is_content(npm: str, script: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @needs_node
 def test_the_built_file_names_the_sources_it_was_made_from(npm: str) -> None:
     assert build(SOURCE, ROOT) == ""
@@ -169,6 +170,7 @@ def test_a_registry_that_cannot_be_reached_is_told_with_npms_own_words(
     assert refusal == "npm did not succeed (npm error network refused)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strict", ["0", "1"])
 def test_a_wheel_without_node_carries_python_alone_or_fails_where_that_is_asked(
     tmp_path: Path, strict: str
@@ -188,6 +190,7 @@ def test_a_wheel_without_node_carries_python_alone_or_fails_where_that_is_asked(
     assert not any("timeline.js" in name or SHARED in name for name in contents(tmp_path))
 
 
+@pytest.mark.slow
 @needs_node
 def test_wheels_and_sdist_carry_what_was_built_once(npm: str, tmp_path: Path) -> None:
     clone = tracked_files(tmp_path / "clone")

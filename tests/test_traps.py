@@ -39,9 +39,14 @@ object does not say what it was fed."""
 
 
 @pytest.fixture(scope="module")
-def outcomes() -> Iterator[Outcomes]:
-    """What nbckpt answers; the traps of a batch run one after the other in forks of a process."""
-    batches = [list(TRAPS)[n::BATCHES] for n in range(BATCHES)]
+def outcomes(request: pytest.FixtureRequest) -> Iterator[Outcomes]:
+    """What nbckpt answers to the traps of the tests that were chosen.
+
+    The traps of a batch run one after the other in forks of a process.
+    """
+    calls = [getattr(item, "callspec", None) for item in request.session.items]
+    asked = dict.fromkeys(c.params["trap"] for c in calls if c is not None and "trap" in c.params)
+    batches = [[trap for trap in asked if trap in TRAPS][n::BATCHES] for n in range(BATCHES)]
     with ThreadPoolExecutor(BATCHES) as pool:
         found = pool.map(lambda traps: _outcomes("nbckpt", traps), batches)
         yield {key: outcome for batch in found for key, outcome in batch.items()}
@@ -52,6 +57,7 @@ def _case(trap: str, phase: str) -> Any:
     return pytest.param(trap, phase, marks=marks)
 
 
+@pytest.mark.sampled(3, by="trap")
 @pytest.mark.parametrize(
     ("trap", "phase"), [_case(t, p) for t in TRAPS if t not in REFUSED for p in PHASES]
 )

@@ -55,6 +55,7 @@ def sidebar(notebook: Notebook, variables_only: None) -> Sidebar:
     return notebook.sidebar
 
 
+@pytest.mark.slow
 def test_the_panel_shows_the_checkpoints_of_the_notebook(sidebar: Sidebar) -> None:
     assert sidebar.names() == ["total", "twice", "start"]
     expect(sidebar.here).to_have_attribute("data-name", "total")
@@ -63,6 +64,7 @@ def test_the_panel_shows_the_checkpoints_of_the_notebook(sidebar: Sidebar) -> No
     assert sidebar.part("list").get_attribute("role") == "listbox"
 
 
+@pytest.mark.slow
 def test_details_in_the_panel(sidebar: Sidebar) -> None:
     sidebar.row("total").click()
 
@@ -75,6 +77,7 @@ def test_details_in_the_panel(sidebar: Sidebar) -> None:
 lab_only = pytest.mark.parametrize("application", ["lab"], indirect=True)
 
 
+@pytest.mark.slow
 @lab_only
 def test_rewind_in_the_panel(notebook: Notebook, sidebar: Sidebar) -> None:
     sidebar.row("start").click()
@@ -88,6 +91,7 @@ def test_rewind_in_the_panel(notebook: Notebook, sidebar: Sidebar) -> None:
     expect(sidebar.part("goBack")).to_have_count(0)
 
 
+@pytest.mark.slow
 @lab_only
 def test_fork_tag_note_and_compare_in_the_panel(notebook: Notebook, sidebar: Sidebar) -> None:
     sidebar.row("twice").click()
@@ -113,6 +117,7 @@ def test_fork_tag_note_and_compare_in_the_panel(notebook: Notebook, sidebar: Sid
     expect(sidebar.part("comparison")).to_contain_text("z")
 
 
+@pytest.mark.slow
 @lab_only
 def test_checkpoints_are_found_by_name_variable_tag_and_branch(
     notebook: Notebook, sidebar: Sidebar
@@ -134,6 +139,7 @@ def test_checkpoints_are_found_by_name_variable_tag_and_branch(
     query.fill("")
 
 
+@pytest.mark.slow
 @lab_only
 def test_a_rewind_takes_less_than_300_ms(notebook: Notebook, sidebar: Sidebar) -> None:
     took = notebook.page.evaluate(REWINDS, [["start", "total"], 10])
@@ -143,6 +149,7 @@ def test_a_rewind_takes_less_than_300_ms(notebook: Notebook, sidebar: Sidebar) -
     expect(sidebar.part("notice")).to_contain_text("rewound")
 
 
+@pytest.mark.slow
 @lab_only
 def test_what_a_user_typed_is_text(notebook: Notebook) -> None:
     attack = "<img src=x onerror='window.stolen = 1'><script>window.stolen = 2</script>"
@@ -187,6 +194,7 @@ def test_the_panel_by_its_keys(notebook: Notebook, sidebar: Sidebar) -> None:
     )
 
 
+@pytest.mark.slow
 @lab_only
 def test_the_panel_takes_the_colours_of_the_theme(
     notebook: Notebook, sidebar: Sidebar, pictures: Callable[[str], Path]
@@ -210,6 +218,7 @@ def test_the_panel_takes_the_colours_of_the_theme(
         assert dark[1] != light[1]
 
 
+@pytest.mark.slow
 def test_no_colour_of_the_panel_is_its_own() -> None:
     for sheet in STYLES.glob("*.css"):
         text = re.sub(r"/\*.*?\*/", "", sheet.read_text(), flags=re.DOTALL)

@@ -46,6 +46,7 @@ def run(folder: Path, cells: list[str], *after: str) -> tuple[str, list[str]]:
     return value, said
 
 
+@pytest.mark.slow
 def test_a_cell_that_waits_while_a_task_goes_on_runs(tmp_path: Path) -> None:
     assert run(tmp_path, TASK, "y")[0] == "1"
 
@@ -55,6 +56,7 @@ def test_a_cell_that_waits_while_a_task_goes_on_runs(tmp_path: Path) -> None:
     assert not any("restored 'cell-c3'" in line for line in said)
 
 
+@pytest.mark.slow
 def test_a_cell_that_waits_for_its_own_tasks_is_restored(tmp_path: Path) -> None:
     run(tmp_path, ALONE, "y")
 
@@ -64,6 +66,7 @@ def test_a_cell_that_waits_for_its_own_tasks_is_restored(tmp_path: Path) -> None
     assert any("restored 'cell-c1'" in line for line in said)
 
 
+@pytest.mark.slow
 def test_what_a_resume_could_not_bring_back_is_made_before_a_cell_reads_it(tmp_path: Path) -> None:
     run(tmp_path, FAILING)
 
@@ -207,6 +210,7 @@ def test_the_looks_at_threads_hold_nothing_of_these(tmp_path: Path) -> None:
         assert kernel.run("refs[0]()").result is None
 
 
+@pytest.mark.slow
 def test_what_cannot_be_looked_at_ends_no_cell(tmp_path: Path) -> None:
     odd = (
         "import asyncio\nclass Future:\n    __module__ = None\n    def __call__(self): pass\n"

@@ -157,6 +157,7 @@ def test_a_design_matrix_comes_back() -> None:
     assert _digest(x) == _digest(back)
 
 
+@pytest.mark.slow
 def test_a_model_comes_back_with_the_functions_that_its_formula_names() -> None:
     smf: Any = pytest.importorskip("statsmodels.formula.api")
     pd = pytest.importorskip("pandas")
@@ -174,6 +175,7 @@ def test_a_model_comes_back_with_the_functions_that_its_formula_names() -> None:
     assert _digest(fitted) == _digest(back)
 
 
+@pytest.mark.slow
 def test_a_model_comes_back_as_its_fit_left_it(monkeypatch: pytest.MonkeyPatch) -> None:
     now = time.localtime()
     monkeypatch.setattr(time, "localtime", lambda *_: now)  # which a summary tells

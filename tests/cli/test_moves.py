@@ -92,6 +92,7 @@ def test_a_branch_is_moved_back_and_what_it_leaves_stays(nbckpt: Nbckpt) -> None
     assert names(nbckpt, "main") == ["wait", "use", "load"]
 
 
+@pytest.mark.slow
 def test_a_fork_without_values_writes_no_value(nbckpt: Nbckpt, folder: Path) -> None:
     before = {p.name: p.stat().st_size for p in (folder / ".nbckpt" / "packs").iterdir()}
 
@@ -137,6 +138,7 @@ def test_a_rerun_whose_cell_fails_says_which_and_exits_with_1(folder: Path) -> N
     assert "'use' failed: TypeError" in done.stdout
 
 
+@pytest.mark.slow
 def test_values_given_by_hand_stand_for_a_step(nbckpt: Nbckpt) -> None:
     pointed = found(nbckpt, "update", "load", "y=40", "--as", "use")
 
@@ -148,6 +150,7 @@ def test_values_given_by_hand_stand_for_a_step(nbckpt: Nbckpt) -> None:
     assert "next        wait" in nbckpt("show", pointed["id"]).stdout
 
 
+@pytest.mark.slow
 def test_a_notebook_resumes_on_the_branch_that_was_chosen(nbckpt: Nbckpt, folder: Path) -> None:
     nbckpt("fork", "load", "try-2", "k=9")
     nbckpt("switch", "main")
@@ -175,6 +178,7 @@ def test_tags_and_notes_are_written_and_taken_away(nbckpt: Nbckpt) -> None:
     assert (checkpoint["tags"], checkpoint["note"]) == (["best"], "")
 
 
+@pytest.mark.slow
 def test_a_difference_is_told_as_text_and_as_json(nbckpt: Nbckpt) -> None:
     text = nbckpt("diff", "load", "wait").stdout
     record = found(nbckpt, "diff", "load")
@@ -200,6 +204,7 @@ def test_a_dry_run_of_prune_removes_nothing_and_the_real_one_does(nbckpt: Nbckpt
     assert nbckpt("check").stdout.startswith("all sound")
 
 
+@pytest.mark.slow
 def test_settings_are_remembered_by_the_store_and_forgotten(nbckpt: Nbckpt) -> None:
     assert "max_size  2000000000  config.json" in nbckpt("config", "max_size", "2GB").stdout
     rows = {row["name"]: row["value"] for row in found(nbckpt, "config")}
@@ -212,6 +217,7 @@ def test_settings_are_remembered_by_the_store_and_forgotten(nbckpt: Nbckpt) -> N
     assert "none   default" in nbckpt("config", "max_size").stdout
 
 
+@pytest.mark.slow
 def test_a_setting_that_is_none_by_default_can_be_set_to_none(nbckpt: Nbckpt, folder: Path) -> None:
     nbckpt("config", "max_size", "2GB")
 
@@ -219,6 +225,7 @@ def test_a_setting_that_is_none_by_default_can_be_set_to_none(nbckpt: Nbckpt, fo
     assert "patience_s is 'none'" in command(folder, "config", "patience_s", "none").stderr
 
 
+@pytest.mark.slow
 def test_a_store_elsewhere_is_moved_in(nbckpt: Nbckpt, folder: Path) -> None:
     shutil.move(folder / ".nbckpt", folder / "elsewhere")
 
@@ -286,6 +293,7 @@ def test_what_cannot_be_parsed_shows_the_usage(ran: Path, typed: str) -> None:
     assert "usage: nbckpt" in done.stderr
 
 
+@pytest.mark.slow
 def test_after_a_branch_was_given_up_the_notebook_is_on_the_one_before(nbckpt: Nbckpt) -> None:
     nbckpt("fork", "load", "small")
 
@@ -294,6 +302,7 @@ def test_after_a_branch_was_given_up_the_notebook_is_on_the_one_before(nbckpt: N
     assert names(nbckpt) == ["wait", "use", "load"]
 
 
+@pytest.mark.slow
 def test_code_that_raises_in_a_resumed_console_is_exit_status_1(folder: Path) -> None:
     done = command(folder, "resume", "-c", "1 / 0")
 
@@ -321,6 +330,7 @@ def test_a_console_on_a_damaged_head_says_so_and_falls_back_when_asked(folder: P
     assert "got 2\n" in taken.stdout
 
 
+@pytest.mark.slow
 def test_a_console_reads_what_is_typed(folder: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "nbckpt", "resume"],

@@ -264,6 +264,7 @@ def written(cells: list[str], number: int) -> list[str]:
     return [cell.replace("<1>", str(number)) for cell in cells]
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("notebook", NOTEBOOKS.values(), ids=NOTEBOOKS)
 def test_what_a_function_remembers_is_as_in_a_run(notebook: Notebook, tmp_path: Path) -> None:
@@ -287,6 +288,7 @@ def test_what_a_function_remembers_is_as_in_a_run(notebook: Notebook, tmp_path: 
     assert len(live.restored) >= len(cells) - n_rerun
 
 
+@pytest.mark.slow
 def test_a_move_brings_back_what_was_remembered_then(tmp_path: Path) -> None:
     cells = [
         HEAD + "@lru_cache\ndef f(x):\n    return [x]",
@@ -328,6 +330,7 @@ def test_a_filled_function_has_no_trace_of_it(tmp_path: Path) -> None:
     assert again.value == first.value
 
 
+@pytest.mark.slow
 def test_what_cannot_be_put_back_is_asked_again(tmp_path: Path) -> None:
     cells = [
         HEAD + "import json\nparsed = lru_cache(json.loads)",

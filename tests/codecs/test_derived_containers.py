@@ -58,6 +58,7 @@ CLASSES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", CLASSES)
 def test_what_derives_from_a_container_comes_back(what: str, tmp_path: Path) -> None:
     making, looked_at = CLASSES[what]
@@ -110,6 +111,7 @@ first.save('g.gif', save_all=True, append_images=more)
 first.save('one.gif')"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["gif", "tiff", "png"])
 def test_what_is_drawn_on_a_frame_stays_there(form: str, tmp_path: Path) -> None:
     name = f"all.{form}"
@@ -122,6 +124,7 @@ def test_what_is_drawn_on_a_frame_stays_there(form: str, tmp_path: Path) -> None
     assert (first.value, again.value) == ("7", "(7, 1)"), again.said
 
 
+@pytest.mark.slow
 def test_an_image_with_frames_in_its_file_is_not_kept(tmp_path: Path) -> None:
     cells = [FRAMES, "v = Image.open('g.gif'); v.seek(1)\none = Image.open('one.gif')", "n = 1",
              "v.seek(2); y = v.tell(), v.n_frames, one.size"]  # fmt: skip

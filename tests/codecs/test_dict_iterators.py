@@ -25,6 +25,7 @@ MADE = [
 MADE += ["enumerate(d.values())", "zip(d, o.items())", "map(str, d.values())"]
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("made", MADE)
 def test_they_show_what_the_dict_holds_when_they_come_to_it(tmp_path: Path, made: str) -> None:

@@ -79,6 +79,7 @@ NOTEBOOKS = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(("cells", "last"), NOTEBOOKS.values(), ids=NOTEBOOKS)
 def test_what_comes_back_is_as_in_plain(cells: list[str], last: str, tmp_path: Path) -> None:
     for name in ("plain", "kept"):

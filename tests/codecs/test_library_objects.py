@@ -64,6 +64,7 @@ def test_what_compares_by_identity_is_the_one_that_its_module_holds(library: Any
     assert not back["held"].has(back["value"][0])
 
 
+@pytest.mark.slow
 def test_a_proxy_that_a_library_has_is_not_asked_for_what_it_stands_for(library: Any) -> None:
     """`openai` 1.60 has them, and they want a key."""
     run(library, "import constantslib as lib\nclient = lib.Client(); value = [lib.NOTHING]")

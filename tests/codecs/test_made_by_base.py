@@ -158,6 +158,7 @@ def test_a_class_that_says_how_it_is_pickled_is_called(auto: Any) -> None:
     assert (back["v"][0].unit, back["K"].made) == ("C", 2)
 
 
+@pytest.mark.slow
 def test_generic_models_are_those_that_pydantic_makes_of_the_same_parameters(auto: Any) -> None:
     run(
         auto,

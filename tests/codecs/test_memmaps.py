@@ -111,6 +111,7 @@ SHORT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", SHORT)
 def test_nothing_is_read_behind_the_end_of_a_shortened_file(
     what: str, path: Path, tmp_path: Path

@@ -100,6 +100,7 @@ def test_arrays_on_memory_of_their_own_are_kept_apart(session: Session) -> None:
     assert manifest["b"].group == ("b",)
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "source",

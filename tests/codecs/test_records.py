@@ -20,6 +20,7 @@ MADE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", MADE.values(), ids=MADE)
 def test_what_is_written_to_one_is_in_the_other(tmp_path: Path, text: str) -> None:
     reader = "y = [str(r.tolist()), str(row.tolist())]"

@@ -149,6 +149,7 @@ NOTEBOOKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notebook", NOTEBOOKS.values(), ids=NOTEBOOKS)
 def test_what_classes_write_elsewhere_is_written_once(
     notebook: tuple[str, ...], tmp_path: Path

@@ -31,6 +31,7 @@ def test_views_of_a_tensor_share_its_storage_again() -> None:
     assert back["m"].stride() == namespace["m"].stride()
 
 
+@pytest.mark.slow
 def test_tied_weights_stay_tied_and_the_optimiser_holds_the_models_parameters() -> None:
     namespace = define(
         "import torch\n"

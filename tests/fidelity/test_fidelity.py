@@ -59,7 +59,7 @@ def _run(module: str, shared: Path) -> running.Found:
         return running.Found(problems, frozenset(ran))
 
 
-@pytest.mark.sampled(5, by="module")
+@pytest.mark.sampled(8, by="module")
 @pytest.mark.parametrize(("module", "case"), PARAMETERS)
 def test_the_table_is_true(found: Callable[[str], running.Found], module: str, case: Case) -> None:
     if case.missing:
@@ -74,6 +74,7 @@ def test_the_table_is_current() -> None:
     assert TABLE.read_text() == table(), "run `python -m tests.fidelity`"
 
 
+@pytest.mark.slow
 def test_a_wrong_value_is_found_wrong() -> None:
     with tempfile.TemporaryDirectory() as folder:
         found = running.run("broken", Path(folder))

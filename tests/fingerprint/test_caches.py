@@ -126,6 +126,7 @@ def test_what_only_makes_faster_is_kept_in_little_time(tmp_path: Path) -> None:
     assert second.restored == [0, 1, 2]
 
 
+@pytest.mark.slow
 def test_arguments_that_became_equal_are_told_and_nothing_is_torn(tmp_path: Path) -> None:
     cells = [
         HEAD + "class K:\n    def __init__(self, k):\n        self.k = k\n    def __hash__(self):\n"

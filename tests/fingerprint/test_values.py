@@ -381,6 +381,7 @@ def test_a_structure_of_any_depth_has_a_digest() -> None:
     assert digest(deep) != digest([deep])
 
 
+@pytest.mark.slow
 def test_sets_inside_sets_of_any_depth_end() -> None:
     deep: frozenset[Any] = frozenset()
     for _ in range(5_000):
@@ -465,6 +466,7 @@ for value in (linked(pairs, True), set(linked(pairs, True)), linked({RING[:50]!r
 """
 
 
+@pytest.mark.slow
 def test_linked_objects_have_the_same_digest_in_every_process() -> None:
     found = [digests_in_a_process(seed, LINKED) for seed in ("1", "2")]
 
@@ -991,6 +993,7 @@ def test_plain_data_keeps_its_digest_through_a_pickle(value: object) -> None:
     assert digest(through_pickle(value)) == digest(value)
 
 
+@pytest.mark.slow
 @given(plain, plain)
 def test_plain_data_have_one_digest_only_if_they_are_one_value(one: object, other: object) -> None:
     is_same = repr(one) == repr(other) or described(one) == described(other)
@@ -1020,6 +1023,7 @@ def test_a_changed_leaf_changes_the_digest(rows: list[list[int]], data: st.DataO
     assert digest(rows) != before
 
 
+@pytest.mark.slow
 def test_many_objects_of_which_one_is_there_twice_are_no_tree() -> None:
     rows: list[object] = [{"i": i} for i in range(150_000)]
     alone = digest(rows)

@@ -111,6 +111,7 @@ def test_a_kill_costs_no_more_than_the_interval(tmp_path: Path) -> None:
     assert float(due) < 2
 
 
+@pytest.mark.slow
 def test_joined_cells_are_kept_when_nothing_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +130,7 @@ def test_joined_cells_are_kept_when_nothing_runs(
     assert checkpoint.outputs is not None
 
 
+@pytest.mark.slow
 def test_a_kernel_that_is_shut_down_keeps_what_is_joined_and_did_not_fail(tmp_path: Path) -> None:
     with Kernel(tmp_path) as kernel:
         kernel.run("%load_ext nbckpt")
@@ -242,6 +244,7 @@ def test_every_third_cell_is_kept(shell: Any) -> None:
     assert current_session.session().pending_cells.spent().cells == 1
 
 
+@pytest.mark.slow
 def test_after_some_seconds_the_next_cell_is_kept(shell: Any) -> None:
     run(shell, "%nbckpt auto every 2 s")
     run(shell, "a = 1")

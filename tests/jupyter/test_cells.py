@@ -366,6 +366,7 @@ def test_a_name_may_have_letters_of_any_script(shell: Any, name: str) -> None:
     assert names_of_history() == [unicodedata.normalize("NFC", name)]
 
 
+@pytest.mark.slow
 def test_printing_many_short_texts_takes_time_in_proportion(shell: Any) -> None:
     def seconds(count: int) -> float:
         began = time.perf_counter()
@@ -456,6 +457,7 @@ def test_the_result_of_a_restored_cell_is_not_that_of_another(shell: Any) -> Non
     assert run(shell, "_ * 2").result == 8
 
 
+@pytest.mark.slow
 def test_an_error_without_a_text_fails_its_cell_and_no_later_one(tmp_path: Path) -> None:
     mute = "class Mute(Exception):\n    def __str__(self):\n        raise RuntimeError('no text')"
     with Kernel(tmp_path) as kernel:

@@ -7,6 +7,8 @@ import signal
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from nbckpt.jupyter.comms import EVENTS, PROTOCOL
 from nbckpt.jupyter.page_writes import Written, written
 from nbckpt.version import __version__
@@ -16,6 +18,7 @@ from tests.kernels import Kernel
 # -- coming and going
 
 
+@pytest.mark.slow
 def test_loading_announces_itself_each_time_and_unloading_too(tmp_path: Path) -> None:
     with Kernel(tmp_path) as kernel:
         page = Page(kernel)
@@ -46,6 +49,7 @@ def test_loading_announces_itself_each_time_and_unloading_too(tmp_path: Path) ->
         page.close()
 
 
+@pytest.mark.slow
 def test_a_page_is_answered_while_the_cell_that_loads_it_still_runs(tmp_path: Path) -> None:
     with Kernel(tmp_path) as kernel:
         page = Page(kernel)
@@ -62,6 +66,7 @@ def test_a_page_is_answered_while_the_cell_that_loads_it_still_runs(tmp_path: Pa
         page.close()
 
 
+@pytest.mark.slow
 def test_a_write_can_be_interrupted(kernel: Kernel, page: Page) -> None:
     slow = "import time\nclass Slow:\n    def __reduce__(self): time.sleep(20); return Slow, ()"
     kernel.run(f"{slow}\nslow = Slow()")
@@ -80,6 +85,7 @@ def test_a_write_can_be_interrupted(kernel: Kernel, page: Page) -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_silent_request_loads_it_as_well(tmp_path: Path) -> None:
     with Kernel(tmp_path) as kernel:
         page = Page(kernel)
@@ -154,6 +160,7 @@ def test_what_changes_variables_is_not_done_over_a_comm(kernel: Kernel, page: Pa
     assert kernel.value("a") == "2"
 
 
+@pytest.mark.slow
 def test_a_write_has_its_turn_and_its_answer(kernel: Kernel, page: Page) -> None:
     kernel.run("%%checkpoint w1\nb = 1", "w1")
     kernel.run("%%checkpoint w2\nb = 2", "w2")
@@ -176,6 +183,7 @@ def test_a_write_has_its_turn_and_its_answer(kernel: Kernel, page: Page) -> None
     assert page.evaluate("written('rewind', '[')")["ok"] is False
 
 
+@pytest.mark.slow
 def test_a_write_behind_a_cell_that_fails_is_aborted(kernel: Kernel, page: Page) -> None:
     kernel.run("%%checkpoint ab\nc = 1", "ab")
     kernel.run("c = 2")

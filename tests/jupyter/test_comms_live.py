@@ -31,6 +31,7 @@ def rows_after(hello: dict[str, Any], events: list[dict[str, Any]]) -> list[dict
 # -- events
 
 
+@pytest.mark.slow
 def test_events_lead_from_one_list_to_the_next(kernel: Kernel, page: Page) -> None:
     hello = page.result("hello")
     page.events.clear()
@@ -56,6 +57,7 @@ def test_events_lead_from_one_list_to_the_next(kernel: Kernel, page: Page) -> No
     assert all(len(event["rows"]) < count for event in told)
 
 
+@pytest.mark.slow
 def test_all_pages_are_told_and_one_that_goes_takes_nothing_along(
     kernel: Kernel, page: Page
 ) -> None:
@@ -73,6 +75,7 @@ def test_all_pages_are_told_and_one_that_goes_takes_nothing_along(
     assert page.result("details", ref="one-left")["source"].endswith("f = 2")
 
 
+@pytest.mark.slow
 def test_nothing_is_told_again_that_is_as_it_was(kernel: Kernel, page: Page) -> None:
     kernel.run("pass")
     time.sleep(0.6)
@@ -96,6 +99,7 @@ BUSY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code", BUSY.values(), ids=BUSY)
 def test_requests_are_answered_while_a_cell_runs(kernel: Kernel, page: Page, code: str) -> None:
     kernel.run("%%checkpoint seen\ng = 1", "seen")

@@ -81,6 +81,7 @@ def test_the_beginning_of_an_id_is_completed(kept: Any) -> None:
     assert f"%rewind {head[:8]}" in offered(kept, f"%rewind {head[:3]}")
 
 
+@pytest.mark.slow
 def test_an_expression_and_other_lines_are_left_to_python(kept: Any) -> None:
     assert "%fork load key=xs" in offered(kept, "%fork load key=x")
     assert not any("wide" in line for line in offered(kept, "rewind w"))
@@ -103,6 +104,7 @@ def test_after_unloading_nothing_is_offered(kept: Any) -> None:
     assert offered(kept, "%rewind us") == []
 
 
+@pytest.mark.slow
 def test_a_kernel_completes_for_its_front_end(tmp_path: Any) -> None:
     with Kernel(tmp_path) as kernel:
         kernel.run("%load_ext nbckpt")

@@ -167,6 +167,7 @@ def test_a_seed_in_a_helper_counts(shell: Any) -> None:
     assert shell.user_ns["x"] == pytest.approx(0.9560342718892494)
 
 
+@pytest.mark.slow
 def test_a_function_that_seeds_and_was_not_called_yet_has_seeded_nothing(shell: Any) -> None:
     cells = (
         "import random",
@@ -516,6 +517,7 @@ RELATIVES = {
 """Cells, one that is edited before they run again, and what must be as in a plain run."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("cells", "edit", "ask"), RELATIVES.values(), ids=RELATIVES)
 def test_what_was_one_object_is_one_after_a_second_run(
     cells: list[str], edit: tuple[int, str] | None, ask: str, shell: Any

@@ -74,6 +74,7 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, An
     return {phase: _run(folder, phase) for phase in ("warm", "cold")}
 
 
+@pytest.mark.sampled(3, by="case")
 @pytest.mark.parametrize("phase", ["warm", "cold"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_state_is_as_it_was(

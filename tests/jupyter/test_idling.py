@@ -83,6 +83,7 @@ def until_kept(folder: Path, most_s: float = 30) -> None:
     raise AssertionError(message)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", BY)
 def test_what_changes_behind_the_cells_is_found_kept_and_told_once(
     kernel: Kernel, tmp_path: Path, way: str
@@ -111,6 +112,7 @@ def test_what_changes_behind_the_cells_is_found_kept_and_told_once(
     assert after == "([1, 2], np.float64(1.0), [0])"
 
 
+@pytest.mark.slow
 def test_what_a_widgets_callback_changes_is_found(kernel: Kernel, tmp_path: Path) -> None:
     kernel.run(
         "%%checkpoint made\nfrom comm import create_comm\nclicks = []\n"
@@ -127,6 +129,7 @@ def test_what_a_widgets_callback_changes_is_found(kernel: Kernel, tmp_path: Path
     assert "'clicks' was changed" in said(kernel.run(NOTHING))
 
 
+@pytest.mark.slow
 def test_a_variable_that_a_thread_binds_and_one_that_it_deletes_are_found(
     kernel: Kernel, tmp_path: Path
 ) -> None:
@@ -141,6 +144,7 @@ def test_a_variable_that_a_thread_binds_and_one_that_it_deletes_are_found(
     assert "-old" in said(kernel.run("%nbckpt log"))
 
 
+@pytest.mark.slow
 def test_where_nothing_changed_nothing_is_kept_or_said(kernel: Kernel) -> None:
     kernel.run(f"%%checkpoint made\n{LATER}\ntext, nested = {{'a', 'b'}}, {{'k': [items, plain]}}")
     kernel.run("plain.append(1)")
@@ -177,6 +181,7 @@ def test_what_came_back_in_another_process_is_what_was_kept(kernel: Kernel, tmp_
     assert "changed-while-idle" not in log
 
 
+@pytest.mark.slow
 def test_a_cell_that_waits_on_the_loop_is_not_looked_at(kernel: Kernel, tmp_path: Path) -> None:
     kernel.run(f"%%checkpoint made\n{LATER}")
 
@@ -187,6 +192,7 @@ def test_a_cell_that_waits_on_the_loop_is_not_looked_at(kernel: Kernel, tmp_path
         kept_in(tmp_path, "items", "changed-while-idle")
 
 
+@pytest.mark.slow
 def test_tables_of_the_head_are_written_while_nothing_runs(kernel: Kernel, tmp_path: Path) -> None:
     kernel.run("import pandas as pd\ndf = pd.DataFrame({'x': [1, 2]})")
     kernel.run("df['x'] *= 10\n__import__('nbckpt').wait()")
@@ -200,6 +206,7 @@ def test_tables_of_the_head_are_written_while_nothing_runs(kernel: Kernel, tmp_p
     assert len(written) == 1
 
 
+@pytest.mark.slow
 def test_a_cell_of_a_subshell_is_not_looked_at_while_it_runs(
     kernel: Kernel, tmp_path: Path
 ) -> None:
@@ -222,6 +229,7 @@ def test_a_cell_of_a_subshell_is_not_looked_at_while_it_runs(
     assert kept_in(tmp_path, "items", "main") == [1, 2]
 
 
+@pytest.mark.slow
 def test_a_shell_without_a_loop_looks_when_it_is_asked(
     shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

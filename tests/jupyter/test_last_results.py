@@ -22,6 +22,7 @@ NOTEBOOKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("notebook", NOTEBOOKS.values(), ids=NOTEBOOKS)
 @pytest.mark.parametrize("last", ["", "pass\n"], ids=["unchanged", "edited"])
 def test_last_results_are_those_of_the_cells_above(
@@ -35,6 +36,7 @@ def test_last_results_are_those_of_the_cells_above(
     assert plain.value == first.value == again.value
 
 
+@pytest.mark.slow
 def test_results_after_a_resume_are_shown_as_ever(tmp_path: Path) -> None:
     cells, _ = NOTEBOOKS["last"]
     run(tmp_path, cells[:3], "1", mode="skip")
@@ -49,6 +51,7 @@ REMADE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells", REMADE.values(), ids=REMADE)
 def test_results_go_on_below_a_cell_that_had_something_made_again(
     cells: list[str], tmp_path: Path

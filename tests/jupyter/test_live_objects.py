@@ -51,6 +51,7 @@ def test_what_runs_or_speaks_with_others_stays_though_it_was_touched(
     assert "left as it is now: server: " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_cell_that_switches_finds_it_afterwards(shell: Any) -> None:
     run(shell, f"%%checkpoint one\n{SERVER}").raise_error()
     run(shell, "%%checkpoint two\nserver.answer()").raise_error()
@@ -62,6 +63,7 @@ def test_a_cell_that_switches_finds_it_afterwards(shell: Any) -> None:
     assert shell.user_ns["server"].answered == 2
 
 
+@pytest.mark.slow
 def test_another_object_of_that_name_goes_and_its_cell_makes_it_again(shell: Any) -> None:
     run(shell, f"%%checkpoint one\n{SERVER}").raise_error()
     run(shell, "%%checkpoint two\nserver.answer(); server = Server()").raise_error()
@@ -110,6 +112,7 @@ def test_what_has_all_its_state_in_memory_is_made_again(
     assert shell.user_ns["found"] == value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["all", "resumed"])
 def test_after_a_restart_a_rewind_leaves_the_one_that_was_made_again(mode: str, shell: Any) -> None:
     cells = (f"%%checkpoint one\n{SERVER}", "%%checkpoint two\nn = 1")
@@ -128,6 +131,7 @@ def test_after_a_restart_a_rewind_leaves_the_one_that_was_made_again(mode: str, 
     assert shell.user_ns["server"] is server
 
 
+@pytest.mark.slow
 def test_after_a_restart_it_is_that_of_the_cells_that_found_it(shell: Any) -> None:
     cells = (f"%%checkpoint one\n{SERVER}", "%%checkpoint two\nn = 1")
     for cell in cells:
@@ -157,6 +161,7 @@ def test_a_restored_cell_is_no_word_of_what_another_cell_made(shell: Any) -> Non
     assert "odd" not in shell.user_ns
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["rows.append(2)", "[rows.append(i) for i in (2,)]"])
 def test_what_holds_what_is_replaced_is_made_again(change: str, shell: Any) -> None:
     run(shell, "%%checkpoint one\nrows = [1]").raise_error()
@@ -169,6 +174,7 @@ def test_what_holds_what_is_replaced_is_made_again(change: str, shell: Any) -> N
     assert shell.user_ns["found"] == [1, 3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("anew", ["rows = [1]", "rows = [1]\nraise StopIteration"])
 def test_what_holds_what_a_name_has_no_more_is_made_again(anew: str, shell: Any) -> None:
     run(shell, "%%checkpoint one\nrows = [1]").raise_error()
@@ -208,6 +214,7 @@ def test_what_was_left_is_not_kept_alive(shell: Any) -> None:
     assert seen() is None
 
 
+@pytest.mark.slow
 def test_a_thread_that_runs_by_now_is_not_replaced_by_a_copy(
     shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.kernels import Kernel
 
 FIRST = """import sqlite3, threading
@@ -16,6 +18,7 @@ for _ in range(1):
 """
 
 
+@pytest.mark.slow
 def test_what_one_statement_of_the_loading_cell_made_is_made_again(tmp_path: Path) -> None:
     with Kernel(tmp_path) as kernel:
         kernel.run(FIRST)
@@ -30,6 +33,7 @@ def test_what_one_statement_of_the_loading_cell_made_is_made_again(tmp_path: Pat
     assert again == file
 
 
+@pytest.mark.slow
 def test_what_the_loading_cell_made_before_it_resumed_has_no_recipe(tmp_path: Path) -> None:
     with Kernel(tmp_path) as kernel:
         kernel.run("%load_ext nbckpt")

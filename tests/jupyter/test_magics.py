@@ -40,6 +40,7 @@ def kept(shell: Any) -> Any:
     return shell
 
 
+@pytest.mark.slow
 def test_a_fork_has_other_values_and_a_rerun_makes_the_rest_anew(
     kept: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -54,6 +55,7 @@ def test_a_fork_has_other_values_and_a_rerun_makes_the_rest_anew(
     assert heads(kept) == {"main": "more", "wide": "more"}
 
 
+@pytest.mark.slow
 def test_a_rerun_restores_what_the_change_cannot_have_reached(
     kept: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -68,6 +70,7 @@ def test_a_rerun_restores_what_the_change_cannot_have_reached(
     assert "run" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_switch_and_a_rewind_to_before_it_bring_the_values_along(
     kept: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

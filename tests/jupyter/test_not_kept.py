@@ -227,6 +227,7 @@ def test_a_bytearray_that_is_seen_by_now_is_grown_by_running(shell: Any) -> None
     assert isinstance(run(shell, cells[1], cell_id="cell-1").error_in_exec, BufferError)
 
 
+@pytest.mark.slow
 def test_data_classes_of_one_name_are_kept_apart(shell: Any) -> None:
     fields = "@dataclass\nclass A:\n    items: list = field(default_factory=list)"
     cells = (
@@ -512,6 +513,7 @@ ODD = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # it is not closed
 @pytest.mark.parametrize("source", ODD.values(), ids=ODD)
 def test_an_odd_value_stops_no_keeping(

@@ -328,6 +328,7 @@ CLASS = (
 )
 
 
+@pytest.mark.slow
 def test_a_class_is_that_of_its_instances_after_a_restart_and_a_fork(shell: Any) -> None:
     run_all(shell, START, CLASS)
     restart(shell)
@@ -510,6 +511,7 @@ middle = k
 """
 
 
+@pytest.mark.slow
 def test_a_rerun_that_was_killed_goes_on_when_asked_again(tmp_path: Path) -> None:
     costly = "%%checkpoint costly\n_ = open('log', 'a').write('x')\nbig = k * 100"
     with Kernel(tmp_path) as kernel:
@@ -557,6 +559,7 @@ def test_in_a_kernel_cells_await_and_magics_and_figures_work(tmp_path: Path) -> 
         assert kernel.value("after") == "1"
 
 
+@pytest.mark.slow
 def test_an_interrupt_stops_a_rerun_and_keeps_what_was_done(tmp_path: Path) -> None:
     slow = (
         "%%checkpoint slow\nimport time\nopen('began', 'w')\n"

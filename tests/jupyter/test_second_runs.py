@@ -188,6 +188,7 @@ def test_a_part_of_a_result_that_is_taken_again_is_that_part(tmp_path: Path) -> 
     assert ran.result == "(True, True)"
 
 
+@pytest.mark.slow
 def test_a_word_that_others_use_too_says_nothing_of_drawing(tmp_path: Path) -> None:
     cells = ["import matplotlib.pyplot as plt", "context = 'a'; print('made')", "plt.plot([1]);"]
     with Kernel(tmp_path) as kernel:

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from nbckpt.jupyter.throttle import EVERY_S, Throttle
 from nbckpt.jupyter.turns import Turns
 from nbckpt.jupyter.views import Views
@@ -19,6 +21,7 @@ def wait_until(is_so: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_what_other_threads_read_is_whole_and_disturbs_nobody(shell: Any) -> None:
     cells = shell._nbckpt_extension.cells
     session, views, stop, wrong = cells.session, Views.of(cells), threading.Event(), []
@@ -99,6 +102,7 @@ def test_a_defect_in_a_view_is_told_once_and_breaks_nothing(shell: Any) -> None:
     assert "%timeline no longer shows" in told()[0]
 
 
+@pytest.mark.slow
 def test_a_throttle_whose_work_was_long_once_is_not_late_for_it() -> None:
     seen: list[float] = []
 

@@ -36,6 +36,7 @@ def front(kernel: Kernel, tmp_path: Path) -> Iterator[Front]:
     front.run("%unload_ext nbckpt")
 
 
+@pytest.mark.slow
 def test_the_widget_opens_with_what_there_is(front: Front) -> None:
     assert front.names == ["a", "b"]
     assert front.state["older"] == 0
@@ -81,6 +82,7 @@ def test_a_write_happens_on_the_main_thread(front: Front) -> None:
     assert "it ran on MainThread" in front.text()
 
 
+@pytest.mark.slow
 def test_reads_are_answered_while_a_cell_runs(front: Front, tmp_path: Path) -> None:
     front.use_subshell()
     may_end = tmp_path / "may-end"
@@ -103,6 +105,7 @@ def test_reads_are_answered_while_a_cell_runs(front: Front, tmp_path: Path) -> N
     front.wait(lambda: front.state["status"]["busy"] is None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "pause",
     ["import time\n{}: time.sleep(0.02)", "import asyncio\n{}: await asyncio.sleep(0.02)"],
@@ -132,6 +135,7 @@ def test_a_write_waits_for_the_running_cell(
     assert "then it is 1" in front.text()
 
 
+@pytest.mark.slow
 def test_a_checkpoint_of_a_running_cell_is_seen_before_it_ends(front: Front) -> None:
     cell = front.kernel.send(
         "import time, nbckpt\nwith nbckpt.checkpoint('early'):\n    y = 1\ntime.sleep(2)\nprint('end')"
@@ -143,6 +147,7 @@ def test_a_checkpoint_of_a_running_cell_is_seen_before_it_ends(front: Front) -> 
     front.finish(cell)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "body",
     [
@@ -164,6 +169,7 @@ def test_the_loop_that_runs_is_told(front: Front, body: str) -> None:
     front.wait(lambda: front.state["status"]["busy"] is None)
 
 
+@pytest.mark.slow
 def test_many_small_checkpoints_come_in_few_messages(front: Front) -> None:
     front.updates.clear()
     began = time.monotonic()
@@ -209,6 +215,7 @@ def test_a_fork_whose_expression_fails_says_so(front: Front) -> None:
     assert "still 2" in front.text()
 
 
+@pytest.mark.slow
 def test_tags_and_notes_are_shown_as_soon_as_they_are_there(front: Front) -> None:
     front.call("tag", ref="a", tag="good")
     front.call("note", ref="a", note="a note")

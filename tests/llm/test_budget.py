@@ -50,6 +50,7 @@ def test_calls_stop_at_the_budget_and_none_is_tried_again(
     assert paid_of(dear) == pytest.approx(2 * one)
 
 
+@pytest.mark.slow
 def test_anthropics_sdk_lets_it_through(provider: Provider, dear: Session) -> None:
     import anthropic
 

@@ -343,6 +343,7 @@ def test_another_session_replays_what_was_shared(
     session.store.close()
 
 
+@pytest.mark.slow
 def test_the_magic_asks_for_it_in_the_notebook(
     shell: Any, gate: threading.Event, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -60,6 +60,7 @@ def sampled(session: Session, **options: Any) -> list[Any]:
     return out
 
 
+@pytest.mark.slow
 def test_a_call_is_known_by_its_item_whatever_order_threads_come_in(
     session: Session, provider: Provider
 ) -> None:
@@ -80,6 +81,7 @@ def test_a_call_is_known_by_its_item_whatever_order_threads_come_in(
     assert provider.answered == 10
 
 
+@pytest.mark.slow
 def test_a_plain_loop_over_the_same_requests_finds_the_answers_of_a_map(
     session: Session, provider: Provider
 ) -> None:
@@ -106,6 +108,7 @@ with nbckpt.checkpoint("loop", rerun=True) as step:
 """
 
 
+@pytest.mark.slow
 def test_a_call_in_a_tracked_loop_is_known_by_its_item(
     session: Session, provider: Provider
 ) -> None:
@@ -121,6 +124,7 @@ def test_a_call_in_a_tracked_loop_is_known_by_its_item(
     assert provider.answered == 4
 
 
+@pytest.mark.slow
 def test_what_a_map_in_threads_costs_belongs_to_its_step(
     session: Session, provider: Provider
 ) -> None:
@@ -169,6 +173,7 @@ out = nbckpt.map(slow, range(9), workers=3)
 """
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_a_map_at_once_and_keeps_what_was_done(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with Kernel(tmp_path) as kernel:

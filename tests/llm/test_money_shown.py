@@ -128,6 +128,7 @@ def test_rows_and_json_have_it(asked: Session) -> None:
     assert (found["calls"], found["cost_usd"]) == (3, rows[0]["cost_usd"])
 
 
+@pytest.mark.slow
 def test_the_command_line_tells(
     asked: Session, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -153,6 +154,7 @@ def test_the_magic_sets_shows_and_ends_a_budget(
         shell.run_line_magic("nbckpt", "budget five")
 
 
+@pytest.mark.slow
 def test_a_list_has_the_calls_of_the_step_that_just_ended(
     provider: Provider, recorded: Session
 ) -> None:

@@ -182,6 +182,7 @@ def test_a_named_host_may_say_whose_models_answer_there(
     assert (record["provider"], record["endpoint"]) == ("mistral_ai", "chat")
 
 
+@pytest.mark.slow
 def test_the_magic_names_hosts_from_the_next_call_on(
     shell: Any, server: _Server, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -47,6 +47,7 @@ def test_a_cell_that_failed_pays_for_what_is_left(asking: Any, provider: Provide
     assert len(set(asking.user_ns["answers"])) == 50
 
 
+@pytest.mark.slow
 def test_an_edited_cell_pays_for_what_it_asks_anew(asking: Any, provider: Provider) -> None:
     run(asking, "%%checkpoint ask\na = ask('one'); b = ask('two')")
     first = asking.user_ns["b"]
@@ -64,6 +65,7 @@ def test_a_plain_cell_asks_each_time(asking: Any, provider: Provider) -> None:
     assert provider.answered == 2
 
 
+@pytest.mark.slow
 def test_an_automatic_cell_is_a_step_too(asking: Any, provider: Provider) -> None:
     run(asking, "%nbckpt auto on")
     run(asking, "a = ask('one')\nraise ValueError", "cell-1")
@@ -73,6 +75,7 @@ def test_an_automatic_cell_is_a_step_too(asking: Any, provider: Provider) -> Non
     assert provider.answered == 2
 
 
+@pytest.mark.slow
 def test_a_block_is_a_step_of_its_own_inside_a_cell(asking: Any, provider: Provider) -> None:
     block = "%%checkpoint cell\nimport nbckpt\na = ask('one')\nwith nbckpt.checkpoint('inner'):\n    b = ask('one')\n{}c = ask('one')"
     run(asking, block.format("raise ValueError\n"))
@@ -120,6 +123,7 @@ def test_a_fork_at_step_3_of_5_asks_for_steps_3_to_5_alone(asking: Any, provider
     assert provider.answered == 11
 
 
+@pytest.mark.slow
 def test_a_fresh_rerun_pays_for_all_and_one_of_everything_for_nothing(
     asking: Any, provider: Provider
 ) -> None:
@@ -139,6 +143,7 @@ def test_a_fresh_rerun_pays_for_all_and_one_of_everything_for_nothing(
     assert len(rows.fetchall()) == 2
 
 
+@pytest.mark.slow
 def test_a_stepping_cell_with_a_rewind_in_it_ends_as_a_step(
     asking: Any, provider: Provider
 ) -> None:

@@ -139,6 +139,7 @@ def test_what_one_version_recorded_another_replays(
     assert here["ask"](stores["RECORDED"], "only") == recorded_there != recorded_here
 
 
+@pytest.mark.slow
 def test_a_channel_of_grpc_to_a_model_is_told_of(environments: Path, tmp_path: Path) -> None:
     told = beside(environments, *OLDER).run(CHANNEL, STORE=str(tmp_path / "store"))
 

@@ -185,6 +185,7 @@ def test_only_tells_the_nearest_recording_and_sends_nothing(
 # -- errors are no answers ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [429, 500])
 def test_an_sdks_own_retry_stands_in_the_place_of_what_failed(
     status: int, provider: Provider, recorded: Session
@@ -352,6 +353,7 @@ def test_a_damaged_recording_is_paid_anew_and_told(
 # -- threads and tasks ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_thread_without_a_context_belongs_to_the_step_that_runs(
     provider: Provider, recorded: Session
 ) -> None:

@@ -36,6 +36,7 @@ def python(code: str, folder: Path) -> str:
 OPEN = "import nbckpt, os, sys\nnbckpt.open(os.environ['STORE'], globals())\n"
 
 
+@pytest.mark.slow
 def test_opening_a_store_imports_no_http_library(tmp_path: Path) -> None:
     loaded = python(f"{OPEN}print(*sys.modules)", tmp_path).split()
 
@@ -45,6 +46,7 @@ def test_opening_a_store_imports_no_http_library(tmp_path: Path) -> None:
     assert set(loaded).isdisjoint({"nbckpt.llm.recorder", "nbckpt.llm.seams.httpx"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", ["httpx", "httpx2"])
 def test_a_library_is_patched_as_soon_as_it_is_imported(library: str, tmp_path: Path) -> None:
     told = python(
@@ -57,6 +59,7 @@ def test_a_library_is_patched_as_soon_as_it_is_imported(library: str, tmp_path: 
     assert told == "True False True"
 
 
+@pytest.mark.slow
 def test_a_library_that_is_not_installed_is_not_found(tmp_path: Path) -> None:
     told = python(
         f"import nbckpt.llm.seams as seams\nseams.SEAMS['no_such_library'] = 'x'\n{OPEN}"
@@ -133,6 +136,7 @@ def test_without_a_session_everything_goes_through(provider: Provider, recorded:
     assert records_of(recorded) == []
 
 
+@pytest.mark.slow
 def test_the_magic_switches_recording_off_and_on(
     shell: Any, provider: Provider, capsys: pytest.CaptureFixture[str]
 ) -> None:

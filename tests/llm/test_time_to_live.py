@@ -100,6 +100,7 @@ def test_what_cannot_be_meant_is_refused(options: dict[str, Any], told: str) -> 
         pass
 
 
+@pytest.mark.slow
 def test_the_magic_sets_ttl_and_tags_for_the_notebook(
     shell: Any, provider: Provider, capsys: pytest.CaptureFixture[str]
 ) -> None:

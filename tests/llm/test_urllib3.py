@@ -117,6 +117,7 @@ def test_a_stream_that_is_left_or_cut_is_no_answer(provider: Provider, recorded:
     assert states_of(recorded) == ["partial", "partial"]
 
 
+@pytest.mark.slow
 def test_a_stream_is_given_as_it_comes(provider: Provider, recorded: Session) -> None:
     asked = body("[slow=0.1]", stream=True)
     with (

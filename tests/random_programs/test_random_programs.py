@@ -138,6 +138,7 @@ def test_two_classes_of_one_name_are_another_fingerprint() -> None:
     assert any("same definition" in told for told in found.values())
 
 
+@pytest.mark.slow
 def test_what_is_lost_without_a_word_is_a_failure(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

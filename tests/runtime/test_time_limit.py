@@ -46,6 +46,7 @@ def test_a_loop_of_the_main_thread_is_ended() -> None:
         loop()
 
 
+@pytest.mark.slow
 def test_one_that_begins_while_the_clock_is_about_to_stop_is_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -129,6 +130,7 @@ def test_a_bound_inside_of_another_changes_nothing() -> None:
     assert bounded() is not time_limit._NOTHING
 
 
+@pytest.mark.slow
 def test_a_wait_of_the_main_thread_is_ended() -> None:
     began = time.perf_counter()
 
@@ -156,12 +158,14 @@ def test_a_loop_of_another_thread_is_ended() -> None:
     assert ended == ["in time", "on"]
 
 
+@pytest.mark.slow
 def test_what_ends_in_time_is_left_alone() -> None:
     with bounded(), bounded():
         time.sleep(0.01)
     time.sleep(1.0)  # nothing comes later
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ENDLESS)
 def test_a_value_that_never_ends_is_refused_by_name(
     what: str, shell: Any, capsys: pytest.CaptureFixture[str]
@@ -179,6 +183,7 @@ def test_a_value_that_never_ends_is_refused_by_name(
     assert (shell.user_ns["other"], "v" in shell.user_ns) == ([1], False)
 
 
+@pytest.mark.slow
 def test_a_key_of_such_a_value_is_none(shell: Any) -> None:
     run(shell, f"class Endless:\n    {ENDLESS['a loop']}\nv = Endless()")
 

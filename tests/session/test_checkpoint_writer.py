@@ -38,6 +38,7 @@ class Untidy:
 LEFT: weakref.WeakSet[Node] = weakref.WeakSet()
 
 
+@pytest.mark.slow
 def test_garbage_that_values_make_as_they_are_written_is_found_between_them(
     session: Session,
 ) -> None:
@@ -76,6 +77,7 @@ def test_garbage_of_the_user_is_found_where_each_checkpoint_makes_many_objects(
     assert sum(node() is not None for node in nodes) < 30
 
 
+@pytest.mark.slow
 def test_garbage_is_found_while_the_disk_is_waited_for_and_in_a_child(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -214,6 +214,7 @@ def test_what_did_not_end_well_is_not_exported(
         nbckpt.export(failed, tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_a_disk_that_refuses_leaves_nothing(
     kept: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,6 +246,7 @@ def test_a_disk_that_refuses_leaves_nothing(
     opened(tmp_path / f"out{number}").store.close()
 
 
+@pytest.mark.slow
 def test_an_export_that_is_killed_leaves_no_store_under_its_name(
     kept: Session, tmp_path: Path
 ) -> None:

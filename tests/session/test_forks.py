@@ -260,6 +260,7 @@ def test_a_given_object_that_cannot_be_kept_is_not_made_again_by_an_older_statem
     assert "conn" not in moved.checkpoint.changed
 
 
+@pytest.mark.slow
 def test_a_hundred_forks_store_nothing_but_records(line: Session) -> None:
     line.namespace["big"] = list(range(100_000))
     line.checkpoint("base")

@@ -246,6 +246,7 @@ OPTIONAL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("how", OPTIONAL)
 @pytest.mark.parametrize("place", ["{m}.py", "{m}/__init__.py"])

@@ -308,6 +308,7 @@ def test_columns_that_parquet_lacks_are_text_and_noted(session: Session, tmp_pat
     assert notes["objects"] == "columns are text: o"
 
 
+@pytest.mark.slow
 def test_indexes_and_arrays_of_pandas_are_tables(session: Session, tmp_path: Path) -> None:
     values = {
         "index": pd.Index(["a", "b"], name="k"),
@@ -342,6 +343,7 @@ def test_a_file_of_parquet_has_nothing_of_nbckpt(session: Session, tmp_path: Pat
         assert set(metadata) <= {b"pandas"}
 
 
+@pytest.mark.slow
 def test_figures_and_pictures_are_png(session: Session, tmp_path: Path) -> None:
     figure = Figure(figsize=(2, 1), dpi=100)
     figure.subplots().plot([1, 2])
@@ -471,6 +473,7 @@ ODD = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(ODD)
 def test_json_of_anything_else_is_valid_and_says_what_it_changed(value: Any) -> None:
     try:
@@ -556,6 +559,7 @@ def cell(shell: Any, source: str, cell_id: str | None = None) -> None:
     shell.run_cell(source, store_history=True, cell_id=cell_id).raise_error()
 
 
+@pytest.mark.slow
 def test_the_cells_that_ran_are_a_notebook_with_their_outputs(
     shell: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -606,6 +610,7 @@ def test_errors_that_code_showed_and_changed_displays_are_counted_as_left_out(
     assert "not in the notebook: 2 outputs" in done.text()
 
 
+@pytest.mark.slow
 def test_a_block_stands_once_in_the_cell_that_holds_it(shell: Any, tmp_path: Path) -> None:
     block = "with nbckpt.checkpoint('block'):\n    print('inside')\n    a = 1"
     cell(shell, f"import nbckpt\n{block}\nb = 2", "whole")
@@ -633,6 +638,7 @@ with nbckpt.checkpoint("outer") as outer:
 """
 
 
+@pytest.mark.slow
 def test_of_nested_blocks_of_a_script_the_outer_one_stands_once(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(NESTED)
     for command in (["script.py"], ["-m", "nbckpt", "export", "outer", "out", "--portable"]):
@@ -732,6 +738,7 @@ def test_it_fills_an_empty_folder(session: Session, tmp_path: Path) -> None:
     assert file_of(tmp_path / "out", entries, "x").exists()
 
 
+@pytest.mark.slow
 def test_a_disk_that_refuses_leaves_nothing(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

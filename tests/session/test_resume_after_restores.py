@@ -54,6 +54,7 @@ SESSIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("sessions", SESSIONS.values(), ids=SESSIONS)
 def test_a_resume_after_a_kill_is_as_the_kernel_was(

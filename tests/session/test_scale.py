@@ -37,6 +37,7 @@ def decoded(store: Store) -> int:
     return sum(record.is_read for record in records if isinstance(record, Unread))
 
 
+@pytest.mark.slow
 def test_opening_decodes_no_checkpoint_but_the_head(filled: tuple[Path, list[str]]) -> None:
     session = Session(Store.open(filled[0]), {})
 
@@ -57,6 +58,7 @@ def test_a_log_decodes_what_it_shows(filled: tuple[Path, list[str]]) -> None:
     assert decoded(session.store) == 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ref", ["id", "name", "~5"])
 def test_a_rewind_decodes_what_is_near(filled: tuple[Path, list[str]], ref: str) -> None:
     path, ids = filled
@@ -73,6 +75,7 @@ def test_a_rewind_decodes_what_is_near(filled: tuple[Path, list[str]], ref: str)
     session.store.close()
 
 
+@pytest.mark.slow
 def test_a_resume_brings_all_back(filled: tuple[Path, list[str]]) -> None:
     path, ids = filled
     session = Session(Store.open(path), {})

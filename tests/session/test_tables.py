@@ -82,6 +82,7 @@ def test_a_table_is_made_once_for_all_processes(session: Session) -> None:
     again.store.close()
 
 
+@pytest.mark.slow
 def test_another_process_makes_the_table_too(session: Session) -> None:
     session.namespace["df"] = pd.DataFrame({"x": [1, 2]})
     session.checkpoint("a")

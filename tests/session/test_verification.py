@@ -111,6 +111,7 @@ def test_a_slice_ends_when_its_time_is_up(session: Session) -> None:
     assert goes_on == [True, True, False]
 
 
+@pytest.mark.slow
 def test_what_took_long_is_left_out_and_named_until_it_is_asked_for(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,6 +142,7 @@ def test_bytes_that_differ_each_time_are_no_change(session: Session) -> None:
     assert [swept(verifier).found for _ in range(2)] == [set(), set()]
 
 
+@pytest.mark.slow
 def test_what_is_never_the_same_twice_is_left_out_at_last(session: Session) -> None:
     session.namespace["value"] = Restless()
     session.checkpoint("made")

@@ -70,6 +70,7 @@ print(vectors)
 """
 
 
+@pytest.mark.slow
 def test_a_script_killed_in_its_loop_goes_on_at_the_first_item_not_finished(tmp_path: Path) -> None:
     died = play(tmp_path, LOOP, "die")
     before = noted(tmp_path)
@@ -82,6 +83,7 @@ def test_a_script_killed_in_its_loop_goes_on_at_the_first_item_not_finished(tmp_
     assert noted(tmp_path) == ["a", "b", "c", "d", "e"]
 
 
+@pytest.mark.slow
 def test_a_script_that_ended_well_skips_its_block_the_next_time(tmp_path: Path) -> None:
     play(tmp_path, LOOP)
 
@@ -135,6 +137,7 @@ print(done)
 """
 
 
+@pytest.mark.slow
 def test_of_two_loops_the_finished_one_is_skipped_and_the_other_goes_on(tmp_path: Path) -> None:
     died = play(tmp_path, TWO_LOOPS, "die")
 
@@ -162,6 +165,7 @@ print(seen)
 """
 
 
+@pytest.mark.slow
 def test_a_loop_over_a_generator_takes_its_finished_items_and_does_not_use_them(
     tmp_path: Path,
 ) -> None:
@@ -194,6 +198,7 @@ print(first, second)
 """
 
 
+@pytest.mark.slow
 def test_of_nested_blocks_the_inner_one_that_ended_is_not_run_again(tmp_path: Path) -> None:
     died = play(tmp_path, NESTED.replace("die_at(1, 1)", 'die_at("n", "n")'), "die")
 
@@ -205,6 +210,7 @@ def test_of_nested_blocks_the_inner_one_that_ended_is_not_run_again(tmp_path: Pa
     assert noted(tmp_path) == ["inner", "between", "between"]
 
 
+@pytest.mark.slow
 def test_a_block_that_is_not_guarded_runs_each_time_and_a_warning_says_so(tmp_path: Path) -> None:
     body = "with nbckpt.checkpoint('a') as step:\n    note('ran')\n    x = 1\n"
     script = tmp_path / "script.py"
@@ -249,6 +255,7 @@ def test_a_block_without_a_session_says_how_to_open_one(tmp_path: Path) -> None:
     assert "no store is open: run `%load_ext nbckpt`" in done.stderr
 
 
+@pytest.mark.slow
 def test_an_exception_in_a_script_leaves_a_failed_checkpoint_and_is_not_swallowed(
     tmp_path: Path,
 ) -> None:
@@ -281,6 +288,7 @@ with nbckpt.checkpoint("embed", vars=["made"]) as step:
 """
 
 
+@pytest.mark.slow
 def test_in_a_notebook_the_body_is_skipped_without_a_guard(shell: Any) -> None:
     assert run(shell, CELL).success
     restart(shell)
@@ -292,6 +300,7 @@ def test_in_a_notebook_the_body_is_skipped_without_a_guard(shell: Any) -> None:
     assert Path("log").read_text() == "body\n"
 
 
+@pytest.mark.slow
 def test_in_a_notebook_a_block_needs_no_name_for_its_step(shell: Any) -> None:
     cell = CELL.replace(" as step", "")
     assert run(shell, cell).success
@@ -302,6 +311,7 @@ def test_in_a_notebook_a_block_needs_no_name_for_its_step(shell: Any) -> None:
     assert Path("log").read_text() == "body\n"
 
 
+@pytest.mark.slow
 def test_a_changed_body_runs_again(shell: Any) -> None:
     assert run(shell, CELL).success
     restart(shell)
@@ -324,6 +334,7 @@ with nbckpt.checkpoint("loop") as step:
 """
 
 
+@pytest.mark.slow
 def test_a_loop_that_raised_begins_anew_when_something_else_that_it_reads_was_changed(
     shell: Any,
 ) -> None:
@@ -343,6 +354,7 @@ def test_a_loop_that_raised_begins_anew_when_something_else_that_it_reads_was_ch
     )
 
 
+@pytest.mark.slow
 def test_the_same_cell_run_again_after_an_error_goes_on_at_the_failed_item(shell: Any) -> None:
     session = current_session.session()
     session.settings = replace(session.settings, track_share=1e9)
@@ -375,6 +387,7 @@ def test_a_function_of_the_notebook_may_not_hold_a_block(shell: Any) -> None:
     assert current_session.session().history() == []
 
 
+@pytest.mark.slow
 def test_a_block_runs_again_for_what_it_could_not_keep(shell: Any) -> None:
     cells = (
         "class No:\n    def __reduce__(self): raise TypeError('no')",

@@ -160,6 +160,7 @@ def played(folder: Path, cells: Sequence[str], *, auto: str = "on") -> list[str]
     return [ran.stdout + (ran.result or "") for ran in results]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("auto", ["on", "skip", "off"])
 def test_after_a_resume_the_next_cell_finds_what_could_not_be_kept(
     auto: str, tmp_path: Path
@@ -177,6 +178,7 @@ def test_after_a_resume_the_next_cell_finds_what_could_not_be_kept(
     assert any("made again by 'cell-c0'" in notice for notice in ran.notices)
 
 
+@pytest.mark.slow
 def test_a_cell_is_run_again_on_what_it_read_then(tmp_path: Path) -> None:
     cells = ["name = 'first'", f"{NO}no = No(); no.name = name", "name = 'second'"]
     played(tmp_path, cells)
@@ -189,6 +191,7 @@ def test_a_cell_is_run_again_on_what_it_read_then(tmp_path: Path) -> None:
     assert ran.stdout == "first second\n"
 
 
+@pytest.mark.slow
 def test_a_cell_that_is_run_again_changes_nothing_else(tmp_path: Path) -> None:
     cells = [
         "import random\nrows = []\nrandom.seed(1)",
@@ -211,6 +214,7 @@ def test_a_cell_that_is_run_again_changes_nothing_else(tmp_path: Path) -> None:
     assert plain.startswith("[1, 2] 7 True")
 
 
+@pytest.mark.slow
 def test_what_was_kept_fits_together_with_what_is_made_again(tmp_path: Path) -> None:
     cells = [f"{NO}part = [1]\nno = No(); no.part = part", "other = 1"]
     played(tmp_path, cells)
@@ -223,6 +227,7 @@ def test_what_was_kept_fits_together_with_what_is_made_again(tmp_path: Path) -> 
     assert ran.stdout == "True\n"
 
 
+@pytest.mark.slow
 def test_a_cell_that_nobody_asked_for_does_not_act_outside_unasked(tmp_path: Path) -> None:
     cells = ["log = open('log.txt', 'w')\nn = log.write('head'); log.flush()", "other = 1"]
     played(tmp_path, cells)
@@ -238,6 +243,7 @@ def test_a_cell_that_nobody_asked_for_does_not_act_outside_unasked(tmp_path: Pat
     assert (tmp_path / "log.txt").read_text() == "precious"
 
 
+@pytest.mark.slow
 def test_a_cell_that_fails_when_it_is_run_again_is_named(tmp_path: Path) -> None:
     cells = [
         f"{NO}import pathlib\nx = pathlib.Path('there').read_text()\nno = No()",

@@ -253,6 +253,7 @@ def test_a_block_may_leave_the_loop_around_it(shell: Any) -> None:
     assert shell.user_ns["seen"] == [(0, 1), "after", (2, 1), "after", (3, 1), "after"]
 
 
+@pytest.mark.slow
 def test_inside_a_checkpoint_cell_the_cell_is_kept_once_and_restored(shell: Any) -> None:
     cell = (
         "%%checkpoint fetch\nwith nbckpt.recover(max_retries=2) as attempt:\n"

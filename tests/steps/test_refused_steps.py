@@ -128,6 +128,7 @@ def test_a_block_goes_through_its_items_and_what_follows_it_runs(
     assert isinstance(error_of(full.run_cell("step.map(square, [1])")), UsageError)
 
 
+@pytest.mark.slow
 def test_a_script_is_warned_of_a_block_that_is_not_kept(disk: Path, tmp_path: Path) -> None:
     script = (
         "import nbckpt, os\n"

@@ -389,6 +389,7 @@ def was_restored(shell: Any) -> bool:
 ALL = {**BY_CONDITION, **BY_ANOTHER_NAME, **DEFINITIONS}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["checkpoint", "skip"])
 @pytest.mark.parametrize("name", ALL)
 def test_an_edited_notebook_gives_what_a_run_gives(shell: Any, name: str, mode: str) -> None:
@@ -404,6 +405,7 @@ def test_an_edited_notebook_gives_what_a_run_gives(shell: Any, name: str, mode: 
     assert found == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_an_unchanged_cell_is_restored(shell: Any, name: str) -> None:
     before, _, cell = ALL[name]
@@ -437,6 +439,7 @@ def test_an_edited_module_is_found_by_name(
     assert (first, same, run(shell, *cells)) == ("1", "1", "2222")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["checkpoint", "skip"])
 @pytest.mark.parametrize("name", ON_ONE_MEMORY)
 def test_what_lies_on_one_memory_is_changed_together(shell: Any, name: str, mode: str) -> None:

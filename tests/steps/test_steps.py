@@ -209,6 +209,7 @@ def test_waiting_raises_what_could_not_be_written(open_session: Session) -> None
 # -- a step that is restored
 
 
+@pytest.mark.slow
 def test_a_restored_cell_brings_back_what_its_variables_shared(shell: Any) -> None:
     run(shell, "base = [1]", cell_id="one")
     cell = "%%checkpoint more\nbase.append(2)\nalias = base"
@@ -223,6 +224,7 @@ def test_a_restored_cell_brings_back_what_its_variables_shared(shell: Any) -> No
     assert shell.user_ns["alias"] is shell.user_ns["base"]
 
 
+@pytest.mark.slow
 def test_a_cell_that_deleted_a_variable_deletes_it_when_it_is_restored(shell: Any) -> None:
     run(shell, "raw = [1, 2]")
     cell = "%%checkpoint tidy\ntotal = sum(raw)\ndel raw"
@@ -240,6 +242,7 @@ def test_a_cell_that_deleted_a_variable_deletes_it_when_it_is_restored(shell: An
 SOURCES = pytest.mark.parametrize("module", ["random", "sympy.core.random"])
 
 
+@pytest.mark.slow
 @SOURCES
 def test_a_cell_that_draws_random_numbers_runs_again_from_another_seed(
     shell: Any, module: str
@@ -257,6 +260,7 @@ def test_a_cell_that_draws_random_numbers_runs_again_from_another_seed(
     assert shell.user_ns["drawn"] != first
 
 
+@pytest.mark.slow
 @SOURCES
 def test_a_cell_that_draws_random_numbers_is_restored_from_the_same_seed(
     shell: Any, module: str

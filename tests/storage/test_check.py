@@ -130,6 +130,7 @@ def test_a_pack_that_does_not_describe_itself_is_told_and_nothing_in_it_is_missi
     assert {(problem.kind, problem.where[:5]) for problem in problems} == {("damaged", "pack ")}
 
 
+@pytest.mark.slow
 def test_a_store_is_checked_while_it_is_written(store: Store) -> None:
     deadline = time.monotonic() + 1.5
     reports = []

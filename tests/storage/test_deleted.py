@@ -26,6 +26,7 @@ def test_what_goes_into_deleted_files_is_refused(tmp_path: Path, room: str) -> N
         store.close()
 
 
+@pytest.mark.slow
 def test_a_notebook_says_that_its_store_was_deleted_and_begins_a_new_one(
     shell: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -73,6 +73,7 @@ def test_a_second_reader_lists_the_checkpoints(session: Session) -> None:
     ] == [(c.name, c.parent, c.branch, c.created_at) for c in known.values()]
 
 
+@pytest.mark.slow
 def test_a_second_reader_brings_back_the_same_values(session: Session) -> None:
     session.namespace.update(values())
     kept = session.checkpoint("kept")

@@ -129,6 +129,7 @@ for cell in ["%load_ext nbckpt", "%nbckpt trust", "%rewind plain", marked, "%swi
 """
 
 
+@pytest.mark.slow
 def test_a_cell_of_it_is_restored_and_a_branch_has_its_values(golden: Any) -> None:
     """In a process of its own, in whose libraries no other test has set anything."""
     said = subprocess.run(

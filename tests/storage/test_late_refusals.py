@@ -57,6 +57,7 @@ def is_whole(disk: Path) -> bool:
     return report.ok
 
 
+@pytest.mark.slow
 def test_what_a_full_disk_refused_behind_a_cell_is_told_once_and_tried_again(
     tmp_path: Path, disk: Path
 ) -> None:
@@ -109,6 +110,7 @@ def test_what_a_full_disk_refused_behind_a_cell_is_told_once_and_tried_again(
     assert is_whole(disk)
 
 
+@pytest.mark.slow
 def test_waiting_tries_again_what_was_refused(tmp_path: Path, disk: Path) -> None:
     filler = disk / "filler"
     with Kernel(tmp_path, store=disk / ".nbckpt") as kernel:
@@ -133,6 +135,7 @@ def test_waiting_tries_again_what_was_refused(tmp_path: Path, disk: Path) -> Non
     assert "state done" in shown
 
 
+@pytest.mark.slow
 def test_what_was_refused_is_tried_again_while_nothing_runs(
     tmp_path: Path, disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -187,6 +190,7 @@ def test_an_event_takes_no_refused_record_to_disk_without_its_bytes(disk: Path) 
         store.close()
 
 
+@pytest.mark.slow
 def test_a_value_that_the_disk_does_not_take_leaves_a_failed_checkpoint(
     tmp_path: Path, disk: Path
 ) -> None:

@@ -85,6 +85,7 @@ def test_more_runs_than_a_process_should_map_are_read(file: tuple[int, bytes]) -
     assert memory[PAGE : 2 * PAGE] == data[2 * PAGE : 3 * PAGE]
 
 
+@pytest.mark.slow
 @linux
 def test_what_the_kernel_will_not_map_is_read(tmp_path: Path) -> None:
     """A process that has nearly all the mappings that it may have."""

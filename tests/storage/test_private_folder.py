@@ -230,6 +230,7 @@ def test_what_is_damaged_is_not_moved_behind_a_link(tmp_path: Path) -> None:
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["format.json", "config.json", "journal/0.jsonl"])
 def test_a_file_that_is_larger_than_memory_is_told_and_not_read(tmp_path: Path, file: str) -> None:
     filled(tmp_path / "s").close()

@@ -367,6 +367,7 @@ def test_a_prune_takes_nothing_of_what_a_session_has_put_and_not_committed(
     assert check(session.store.path).ok
 
 
+@pytest.mark.slow
 def test_one_prune_after_another_keeps_what_the_first_kept(session: Session) -> None:
     ids = make(session, 20, 100_000)
     for left in (15, 10, 5, 2):

@@ -45,6 +45,7 @@ def pack_bytes(store: Store) -> int:
     return sum(path.stat().st_size for path in (store.path / "packs").iterdir())
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.lists(st.tuples(contents, st.booleans()), max_size=4))
 def test_any_parts_come_back(

@@ -47,6 +47,7 @@ def event(n: int) -> dict[str, object]:
     return {"kind": "event", "at": float(n), "n_of_test": n}
 
 
+@pytest.mark.slow
 @given(part_lists)
 def test_a_blob_comes_back_as_it_was_put(
     tmp_path_factory: pytest.TempPathFactory, drawn: list[tuple[int, int, bool]]
@@ -73,6 +74,7 @@ def test_a_blob_comes_back_as_it_was_put(
     later.close()
 
 
+@pytest.mark.slow
 @given(part_lists, part_lists)
 def test_equal_digests_mean_equal_parts(
     tmp_path_factory: pytest.TempPathFactory,
@@ -149,6 +151,7 @@ def test_a_buffer_may_change_as_soon_as_it_was_put(store: Store) -> None:
     assert bytes(store.get_blob(digest)[0]) == before
 
 
+@pytest.mark.slow
 def test_a_buffer_that_another_thread_changes_never_damages_the_store(tmp_path: Path) -> None:
     store = Store.open(tmp_path / "s")
     data = bytearray(some_bytes(4 * MIB))
@@ -187,6 +190,7 @@ def test_fortran_order_and_empty_arrays_are_put_without_a_copy(store: Store) -> 
     assert [bytes(part) for part in store.get_blob(digest)] == [fortran.tobytes("F"), b""]
 
 
+@pytest.mark.slow
 def test_many_repeated_chunks_come_back(store: Store) -> None:
     zeros = bytes(300 * MIB)
 

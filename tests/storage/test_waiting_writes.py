@@ -109,6 +109,7 @@ def test_no_more_than_the_limit_waits(store: Store, gate: Gate) -> None:
     assert bytes(store.get_blob(digest)[1]) == data
 
 
+@pytest.mark.slow
 def test_memory_that_was_lent_comes_back(store: Store) -> None:
     for _ in range(12):  # more than may be lent at once
         store.put_blob([b"", bytearray(os.urandom(20 * MIB))])

@@ -31,6 +31,7 @@ def client(provider: Provider) -> Iterator[Anthropic]:
         yield client
 
 
+@pytest.mark.slow
 def test_a_message_tells_what_it_used(client: Anthropic) -> None:
     said = client.messages.create(**GIVEN)
 

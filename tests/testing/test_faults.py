@@ -129,6 +129,7 @@ def test_an_error_comes_in_the_middle_of_a_stream(provider: Provider, client: Op
     assert (provider.answered, provider.stats()["errors"]) == (0, {"500": 4})
 
 
+@pytest.mark.slow
 def test_chunks_come_as_late_as_they_should(provider: Provider, client: OpenAI) -> None:
     provider.slow(first_s=0.3, between_s=0.05, times=1)
     begun = time.monotonic()

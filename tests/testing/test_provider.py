@@ -73,6 +73,7 @@ def test_a_function_that_fails_is_an_error_that_names_it() -> None:
     assert "answer= raised KeyError" in response.json()["error"]["message"]
 
 
+@pytest.mark.slow
 def test_two_hundred_requests_are_in_flight_at_once() -> None:
     all_came = threading.Event()
 

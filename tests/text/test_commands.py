@@ -41,6 +41,7 @@ def test_a_message_is_turned_round_for_its_reader(terminal: str, notebook: str |
     assert in_terminal("%resume --fallback takes it") == "nbckpt resume --fallback takes it"
 
 
+@pytest.mark.slow
 def test_what_a_notebook_says_can_be_typed_there(
     shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

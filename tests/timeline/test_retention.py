@@ -219,6 +219,7 @@ def pruned(entries: Sequence[Entry], retention: Retention, standing: set[str]) -
     return merged
 
 
+@pytest.mark.slow
 @given(histories(), retentions(), st.data())
 def test_the_fold_after_a_prune_is_the_fold_before_without_what_went(
     entries: list[Entry], retention: Retention, data: st.DataObject
@@ -241,6 +242,7 @@ def test_the_fold_after_a_prune_is_the_fold_before_without_what_went(
         assert list(after.line(i)) == ancestors
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(histories(), retentions(), retentions())
 def test_so_it_is_after_a_second_prune(
@@ -259,6 +261,7 @@ def test_so_it_is_after_a_second_prune(
         assert twice.manifest(i) == between.manifest(i)
 
 
+@pytest.mark.slow
 @given(histories(), retentions(), st.integers(0, 30))
 def test_heads_are_always_kept_and_a_size_only_takes_more(
     entries: list[Entry], retention: Retention, most: int

@@ -372,6 +372,7 @@ def folded(count: int) -> tuple[float, Timeline]:
     return min(took_s) / count, timeline
 
 
+@pytest.mark.slow
 def test_a_record_folds_as_fast_after_ten_thousand_others() -> None:
     of_few_s, _ = folded(1_000)
     of_many_s, timeline = folded(10_000)

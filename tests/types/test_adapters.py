@@ -84,6 +84,7 @@ def test_a_class_that_derives_from_one_has_its_adapter_unless_that_is_exact() ->
     assert adapter_for(int) is None
 
 
+@pytest.mark.slow
 def test_a_class_of_the_notebook_keeps_what_it_says_of_itself(shell: Any) -> None:
     """An adapter that leaves a value to nbckpt leaves it to what is known of any class."""
     define = "class Frame(polars.DataFrame):\n    def __reduce__(self): return Frame, ({'a': [1]},)"

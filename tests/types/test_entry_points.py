@@ -139,6 +139,7 @@ session.wait()
 """
 
 
+@pytest.mark.slow
 def test_a_type_that_pickle_refuses_comes_back_with_what_it_shares(process: Process) -> None:
     kept = process.run(KEEP)
     back = process.run(
@@ -163,6 +164,7 @@ def test_without_the_adapter_it_is_refused(process: Process, packages: Path) -> 
     assert "a Field cannot be pickled" in kept["refused"][0]
 
 
+@pytest.mark.slow
 def test_its_digest_is_that_of_its_parts_in_every_process(process: Process) -> None:
     program = """
     import fieldlib
@@ -183,6 +185,7 @@ def test_its_digest_is_that_of_its_parts_in_every_process(process: Process) -> N
     assert found["unknown"] is False
 
 
+@pytest.mark.slow
 def test_the_timeline_and_a_difference_say_what_it_says(process: Process) -> None:
     process.run(KEEP)
     found = process.run(
@@ -201,6 +204,7 @@ def test_the_timeline_and_a_difference_say_what_it_says(process: Process) -> Non
     assert "field.cells[1]" in found["difference"]
 
 
+@pytest.mark.slow
 def test_it_is_exported_in_an_open_format(process: Process, tmp_path: Path) -> None:
     process.run(KEEP)
     process.run(
@@ -270,6 +274,7 @@ def test_a_broken_entry_point_costs_a_notice_and_itself_alone(process: Process) 
     assert "'emptylib' (fieldlib_nbckpt:make)" in process.errors
 
 
+@pytest.mark.slow
 def test_entry_points_are_not_read_before_a_package_is_unknown(process: Process) -> None:
     found = process.run(
         """

@@ -66,6 +66,7 @@ def test_all_of_a_dataset_comes_back(auto: Any) -> None:
     assert list(ds.xindexes) == ["x", "y"]
 
 
+@pytest.mark.slow
 def test_variables_views_and_attributes_that_are_shared_stay_so(auto: Any) -> None:
     run(auto, MAKE)
     run(auto, "t = ds.t\nvalues = ds.t.values\nattrs = ds.attrs\npart = base[1:3]")
@@ -87,6 +88,7 @@ def test_an_empty_dict_that_a_variable_holds_stays_the_dataset_s(auto: Any) -> N
     assert back["ds"].attrs == {"k": 1}
 
 
+@pytest.mark.slow
 def test_changes_in_place_are_kept_and_taken_back(auto: Any) -> None:
     run(auto, MAKE)
     run(auto, "%checkpoint first")

@@ -68,6 +68,7 @@ def test_nothing_of_the_sample_comes_back_stale_or_ends_dead(
     assert {key: why for key, why in bad.items() if key not in KNOWN} == {}
 
 
+@pytest.mark.slow
 def test_what_is_known_to_be_bad_still_is(
     verdicts: dict[tuple[str, str], dict[str, str]],
 ) -> None:

@@ -149,6 +149,7 @@ def needed(cells: Sequence[str]) -> None:
             pytest.importorskip(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ATTACHING)
 def test_an_edited_attachment_counts_below_after_a_restart(kind: str, tmp_path: Path) -> None:
     cells = ATTACHING[kind]
@@ -197,6 +198,7 @@ REGISTERING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", REGISTERING)
 def test_a_registered_class_counts_below(kind: str, tmp_path: Path) -> None:
     cells = [REGISTERING[kind], "pass", "y = isinstance(A(), S)"]
@@ -210,6 +212,7 @@ def test_a_registered_class_counts_below(kind: str, tmp_path: Path) -> None:
     assert (got.value, again.value, back.value) == ("True", "True", "False")
 
 
+@pytest.mark.slow
 def test_rewinding_takes_back_what_was_attached_since(tmp_path: Path) -> None:
     cells = [
         "import json; a = 1", "b = 2", "json.mine = lambda: 1", "json.mine = lambda: 2",
@@ -341,6 +344,7 @@ MODULE = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["um.setk(5)", "um.add(5)", "um.push(5)", "um.c.v = 5"])
 def test_a_change_in_a_module_beside_the_notebook_is_repeated(change: str, tmp_path: Path) -> None:
     cells = ["import um", change, "y = um.get()"]
@@ -378,6 +382,7 @@ BY_MODULES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ["5", "[5]"])
 @pytest.mark.parametrize("first", ["import um", "import um, colorsys"])
 @pytest.mark.parametrize("kind", BY_MODULES)
@@ -412,6 +417,7 @@ class Proxy:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BY_GIVEN_NAMES)
 def test_what_a_module_beside_sets_on_what_it_is_given_counts(kind: str, tmp_path: Path) -> None:
     cells = ["import um, colorsys", *BY_GIVEN_NAMES[kind]]
@@ -458,6 +464,7 @@ WORK = [
 ]
 
 
+@pytest.mark.slow
 def test_ordinary_work_with_libraries_attaches_nothing(tmp_path: Path) -> None:
     pytest.importorskip("pandas")
     pytest.importorskip("matplotlib").use("agg")
@@ -497,6 +504,7 @@ class Deprecated(dict[str, object]):
     __iter__ = __len__ = keys = items = values = get = copy = _refuse
 
 
+@pytest.mark.slow
 def test_a_registry_whose_own_code_raises_is_followed_without_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -552,6 +560,7 @@ def places(libraries: Libraries) -> set[tuple[str, object]]:
     return {(change.owner, change.key) for change in libraries.look()[0]}
 
 
+@pytest.mark.slow
 def test_a_later_session_sees_what_was_set_since_and_what_comes(
     add_library: Callable[..., Any],
 ) -> None:
@@ -566,6 +575,7 @@ def test_a_later_session_sees_what_was_set_since_and_what_comes(
     assert places(libraries) == {("library_met_first:Cls", "k"), ("library_met_later", "n")}
 
 
+@pytest.mark.slow
 def test_what_was_met_in_a_library_that_went_is_met_in_another(
     add_library: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -581,6 +591,7 @@ def test_what_was_met_in_a_library_that_went_is_met_in_another(
     assert places(libraries) == {("library_that_stays:Cls", "k")}
 
 
+@pytest.mark.slow
 def test_a_class_that_an_earlier_session_met_late_is_met_by_the_next(
     add_library: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

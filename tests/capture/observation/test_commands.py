@@ -204,6 +204,7 @@ def test_a_command_has_not_written_what_was_written_just_before(
     assert cell("!echo b >> log.csv", "appends") == "file 'log.csv', which it wrote, changed"
 
 
+@pytest.mark.slow
 def test_more_files_than_are_looked_at_make_a_cell_run(cell: Callable[[str, str], str]) -> None:
     Path("f9").write_text("1")
     cell("import os\nnames = [f'f{n}' for n in range(6000)]", "names")

@@ -161,11 +161,13 @@ def played(cells: Sequence[str], folder: Path) -> Answer:
     return restored_beside({}, cells, folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CHANGING)
 def test_what_a_cell_changes_in_a_library_counts_below(kind: str, tmp_path: Path) -> None:
     played(CHANGING[kind], tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", ["an item", "a method", "a dict", "imported by name", "by a function of the library"]
 )
@@ -197,6 +199,7 @@ def test_a_rewind_and_back_gives_it_what_the_cell_put_there(tmp_path: Path) -> N
     assert run_passes(tmp_path, [*cells, "y = calendar.mdays[2]"]).value == "5"
 
 
+@pytest.mark.slow
 def test_a_rewind_and_back_of_what_a_variable_is(tmp_path: Path) -> None:
     cells = ["from calendar import mdays; n = 1", "mdays[2] = 5", "n = 2"]
     probe = "(mdays[2], n, mdays is __import__('calendar').mdays)"
@@ -207,6 +210,7 @@ def test_a_rewind_and_back_of_what_a_variable_is(tmp_path: Path) -> None:
     assert (there.value, back.value) == ("(28, 1, True)", "(5, 2, True)")
 
 
+@pytest.mark.slow
 def test_a_rewind_over_names_that_change_places(tmp_path: Path) -> None:
     cells = ["from calendar import mdays; m = list(mdays)", "m, mdays = mdays, m"]
     probe = "[mdays is __import__('calendar').mdays, m is __import__('calendar').mdays]"
@@ -217,6 +221,7 @@ def test_a_rewind_over_names_that_change_places(tmp_path: Path) -> None:
     assert (there.value, back.value) == ("[True, False]", "[False, True]")
 
 
+@pytest.mark.slow
 def test_a_rewind_between_two_changes_gives_back_the_first(tmp_path: Path) -> None:
     cells = [ROUND, "calendar.mdays.append({1})", "calendar.mdays.append({2})"]
     probe = "calendar.mdays[13:]"
@@ -241,6 +246,7 @@ def add(x): LIST.append(x)
 """
 
 
+@pytest.mark.slow
 def test_no_code_of_a_containers_class_runs(tmp_path: Path) -> None:
     site = tmp_path / "site-packages"
     site.mkdir()

@@ -123,6 +123,7 @@ MODULES = [
 ]
 
 
+@pytest.mark.slow
 def test_modules_that_are_imported_by_a_text_count(tmp_path: Path) -> None:
     folder = tmp_path / "project"
     folder.mkdir()

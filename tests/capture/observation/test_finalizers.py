@@ -28,6 +28,7 @@ MAKING = {
 DROPPING = {"bound again": "a = None", "deleted": "del a", "taken out": "a.pop()\nn = 2"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", DROPPING)
 @pytest.mark.parametrize("kind", MAKING)
 def test_what_is_called_when_an_object_goes_counts(kind: str, how: str, tmp_path: Path) -> None:
@@ -73,6 +74,7 @@ def test_a_librarys_own_finalizers_do_not_count(tmp_path: Path) -> None:
     assert "when an object goes" not in again.said
 
 
+@pytest.mark.slow
 def test_a_finalizer_that_an_object_of_a_module_calls_itself_is_called_once(tmp_path: Path) -> None:
     (tmp_path / "files.py").write_text(
         "import weakref\nclosed = []\nclass File:\n    def __init__(self, name):\n"
@@ -167,6 +169,7 @@ def test_in_its_cell_an_end_comes_when_it_does_in_a_plain_run(what: str, tmp_pat
     assert kept.value == run_passes(tmp_path / "b", cells, plain=True).value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", GOING)
 def test_what_a_class_or_generator_does_at_its_end_is_done_once(what: str, tmp_path: Path) -> None:
     making, dropping = GOING[what]
@@ -181,6 +184,7 @@ def test_what_a_class_or_generator_does_at_its_end_is_done_once(what: str, tmp_p
     assert "Exception ignored" not in again.said + edited.said
 
 
+@pytest.mark.slow
 def test_the_end_of_a_helpers_object_is_done_once(tmp_path: Path) -> None:
     (tmp_path / "files.py").write_text(
         "closed = []\nclass File:\n    def __init__(self, name): self.name = name\n"
@@ -249,6 +253,7 @@ def test_references_with_callbacks_come_back_with_these(shell: InteractiveShell)
 DERIVED = "import weakref\nlog = []\nclass A: pass\nclass Ref(weakref.ref):\n    __slots__ = ('n',)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dropping", ["a = None", "r = Ref(a, lambda _: log.append(2)); a = None"])
 def test_references_of_a_derived_class_come_back(dropping: str, tmp_path: Path) -> None:
     making = "a = A(); r = Ref(a, lambda _: log.append(1)); r.n = [5]"

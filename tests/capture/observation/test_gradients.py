@@ -76,6 +76,7 @@ LARGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", LARGE)
 def test_a_large_notebook_gets_its_graphs_back(what: str, tmp_path: Path) -> None:
     first = "import torch\nw = torch.ones(2, requires_grad=True)"
@@ -103,6 +104,7 @@ from types import SimpleNamespace
 w = torch.ones(2, requires_grad=True)"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", HOLDING)
 def test_graphs_are_found_in_what_holds_results(kind: str, tmp_path: Path) -> None:
     cells = [KINDS, HOLDING[kind], "n = 0", "out.loss.backward()", "y = w.grad.tolist()"]
@@ -151,6 +153,7 @@ CALLED = {
 ASKED = ["lost.backward()", "n = 1", "y = w.grad.tolist(), len(log)"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", CALLED)
 def test_what_a_graph_calls_of_the_notebook_changes_variables(kind: str, tmp_path: Path) -> None:
     cells = [START, "n = 0", CALLED[kind], *ASKED]
@@ -184,6 +187,7 @@ WITH_MODULE = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", WITH_MODULE)
 def test_what_is_called_by_other_means_counts(kind: str, tmp_path: Path) -> None:
     making, using, shown = WITH_MODULE[kind]
@@ -205,6 +209,7 @@ EDITED = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", EDITED)
 def test_what_a_graph_calls_of_the_notebook_counts(what: str, tmp_path: Path) -> None:
     kind, old, new = EDITED[what]
@@ -218,6 +223,7 @@ def test_what_a_graph_calls_of_the_notebook_counts(what: str, tmp_path: Path) ->
     assert got.errors == []
 
 
+@pytest.mark.slow
 def test_what_was_asked_of_a_graph_is_asked_again(tmp_path: Path) -> None:
     cells = [
         "import torch\nw = torch.tensor([1., 2.], requires_grad=True)",
@@ -280,6 +286,7 @@ def test_what_holds_a_model_is_made_again_with_it(tmp_path: Path) -> None:
     assert got.value == run_passes(tmp_path / "b", cells, plain=True).value, got.said
 
 
+@pytest.mark.slow
 def test_a_graph_that_was_followed_is_made_again_after_a_rewind(tmp_path: Path) -> None:
     cells = ["import torch\nw = torch.ones(2, requires_grad=True)\nlost = (w**2).sum()", "n = 1",
              "g, = torch.autograd.grad(lost, w)", "y = g.tolist()"]  # fmt: skip
@@ -307,6 +314,7 @@ CALLABLES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", CALLABLES)
 def test_what_follows_graphs_is_found_in_what_holds_it(what: str, tmp_path: Path) -> None:
     cells = [f"{HOOKED}{CALLABLES[what]}", "lost = (w * scale).sum()", "n = 1", "go(lost)",
@@ -341,6 +349,7 @@ REACHING = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", REACHING)
 def test_code_that_follows_graphs_is_reached_by_other_means(what: str, tmp_path: Path) -> None:
     making, calling = REACHING[what]
@@ -352,6 +361,7 @@ def test_code_that_follows_graphs_is_reached_by_other_means(what: str, tmp_path:
     assert 1 not in again.restored
 
 
+@pytest.mark.slow
 def test_a_graph_that_a_helpers_helper_follows_is_made_again(tmp_path: Path) -> None:
     cells = [HOOKED, "lost = (w * scale).sum()", "import back", "back.go(lost); n = 5",
              "y = w.grad.tolist()"]  # fmt: skip
@@ -389,6 +399,7 @@ def test_hooks_of_an_optimizers_state_are_called(tmp_path: Path) -> None:
     assert (again.value, edited.value) == ("[1]", "[2]")
 
 
+@pytest.mark.slow
 def test_gradients_get_to_the_tensors_that_variables_hold(tmp_path: Path) -> None:
     cells = [HOOKED, "h = w * 2\nh.retain_grad()\nlost = h.sum()", "n = 1",
              "lost.backward(retain_graph=True)", "lost.backward()",

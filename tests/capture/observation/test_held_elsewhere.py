@@ -316,6 +316,7 @@ def test_in_one_kernel_an_edit_changes_the_same_object(tmp_path: Path) -> None:
     assert found.value == [[{"n": 3}], True]
 
 
+@pytest.mark.slow
 def test_what_a_cell_drops_is_dropped_while_it_runs(tmp_path: Path) -> None:
     files = {"helpers": "ROWS = [[1]]"}
     cells = [

@@ -34,6 +34,7 @@ IN_SHELL = {
 }
 
 
+@pytest.mark.slow
 def test_a_variable_that_the_shell_looks_up_counts(tmp_path: Any) -> None:
     folder = tmp_path / "project"
     folder.mkdir()

@@ -31,6 +31,7 @@ PARTS = {
 """A whole, a part of it, a change of the part, a question, and two places of the part."""
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("kind", PARTS)
 @pytest.mark.parametrize("cells_of_change", [1, 2])

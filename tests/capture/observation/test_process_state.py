@@ -122,6 +122,7 @@ def test_a_restored_cell_sets_what_it_has_set(tmp_path: Path, kind: str) -> None
     assert "set: " in answer.said
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("mode", ["", "skip"])
 @pytest.mark.parametrize(
@@ -160,6 +161,7 @@ def test_what_an_import_sets_is_no_reason_to_run(tmp_path: Path) -> None:
     assert answer.restored == [0, 1, 2], answer.said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("together", [True, False])
 def test_what_a_library_puts_into_the_environment_as_it_is_called_is_no_import_s(
     tmp_path: Path, together: bool
@@ -176,6 +178,7 @@ def test_what_a_library_puts_into_the_environment_as_it_is_called_is_no_import_s
     assert "abcdefghi…" in answer.value
 
 
+@pytest.mark.slow
 def test_a_seed_that_no_checkpoint_holds_has_the_cells_run_that_draw(tmp_path: Path) -> None:
     cells = [
         "import polars as pl",
@@ -494,6 +497,7 @@ def test_magics_hold_after_a_restored_cell(tmp_path: Path) -> None:
     assert first.value == ["%.3f", True, "1"]
 
 
+@pytest.mark.slow
 def test_a_style_is_named_in_one_word(tmp_path: Path) -> None:
     cells = [f"{MARK}import matplotlib.pyplot as plt\nplt.style.use('ggplot')"]
     run(tmp_path, cells, "1")
@@ -581,6 +585,7 @@ def test_a_filter_whose_message_is_made_on_the_spot_is_seen(tmp_path: Path) -> N
     assert (answer.value, answer.errors) == (1, [])
 
 
+@pytest.mark.slow
 def test_a_shell_without_figures_has_no_formats_of_them(tmp_path: Path) -> None:
     rc = "plt.rc('figure', figsize=(5, 5))"
     cells = [f"import matplotlib; matplotlib.use('agg')\nimport matplotlib.pyplot as plt\n{rc}"]
@@ -590,6 +595,7 @@ def test_a_shell_without_figures_has_no_formats_of_them(tmp_path: Path) -> None:
     assert run(tmp_path, cells, "x", mode="skip").restored == [0, 1, 2, 3]
 
 
+@pytest.mark.slow
 def test_a_librarys_enumerated_value_is_set_again(tmp_path: Path) -> None:
     rc = "from matplotlib import pyplot as plt\nplt.rcParams['lines.solid_capstyle'] = 'round'"
     cells = [

@@ -240,6 +240,7 @@ def _edited(cells: Sequence[str], place: int) -> list[str]:
     return [f"{cell}\nedited = {place}" if n == place else cell for n, cell in enumerate(cells)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
 def test_a_notebook_ends_as_it_does_without_nbckpt(tmp_path: Path, case: Case) -> None:
     plain = run(_folder(tmp_path / "plain", case.files), case.cells, case.ask, mode="plain")
@@ -262,6 +263,7 @@ def test_a_notebook_ends_as_it_does_without_nbckpt(tmp_path: Path, case: Case) -
 ASK = """(lambda m: [{held}, vars(m)["{name}"] is {name}])(__import__("{module}"))"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "name", "held", "before", "after"),
     [

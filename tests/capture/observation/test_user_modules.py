@@ -34,6 +34,7 @@ def folder(tmp_path: Path) -> Path:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "cells",
     [
@@ -92,6 +93,7 @@ def played(folder: Path, *cells: str) -> str | None:
     return ran[-1].result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", LOOKING_UP)
 def test_a_module_that_looks_into_the_notebook_reads_all(folder: Path, how: str) -> None:
     (folder / "asks.py").write_text(LOOKING_UP[how])
@@ -111,6 +113,7 @@ def test_a_module_that_seeds_as_it_is_imported_counts(folder: Path, between: str
     assert played(folder, *cells) == "0.1344"
 
 
+@pytest.mark.slow
 def test_a_module_that_sets_variables_of_the_notebook_changes_them(folder: Path) -> None:
     (folder / "sets.py").write_text("def put():\n    import __main__\n    __main__.k.append(1)\n")
     cells = "import sets\nk = []", "sets.put()", "len(k)"
@@ -119,6 +122,7 @@ def test_a_module_that_sets_variables_of_the_notebook_changes_them(folder: Path)
     assert played(folder, *cells) == "1"
 
 
+@pytest.mark.slow
 def test_what_an_import_and_json_give_is_set_and_not_run(folder: Path) -> None:
     cells = ["import tool\ny = tool.add(1)", "y = tool.add(2)", "y = list(tool.K)"]
     run(folder, cells)
@@ -126,6 +130,7 @@ def test_what_an_import_and_json_give_is_set_and_not_run(folder: Path) -> None:
     assert [ran.restored for ran in run(folder, cells)] == [True, True, True]
 
 
+@pytest.mark.slow
 def test_what_json_does_not_have_is_made_by_its_cell(folder: Path) -> None:
     cells = ["import tool; tool.cache.x = 1", "y = tool.cache.x"]
     run(folder, cells)
@@ -136,6 +141,7 @@ def test_what_json_does_not_have_is_made_by_its_cell(folder: Path) -> None:
     assert (read.restored, read.value) == (True, "1")
 
 
+@pytest.mark.slow
 def test_moves_set_what_modules_held(folder: Path) -> None:
     ran = run(
         folder,
@@ -173,6 +179,7 @@ def test_moves_set_what_classes_of_modules_held(folder: Path) -> None:
 MADE = "import types\na = [0]; m = types.ModuleType('m'); m.a = a; n = {'m': m}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["", "skip"])
 @pytest.mark.parametrize(
     ("change", "use"),

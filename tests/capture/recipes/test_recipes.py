@@ -11,7 +11,7 @@ import pytest
 import nbckpt
 from tests.kernels import Kernel, Ran
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(4)
 
 SETUP = """
 import httpx, requests, socket, sqlite3, subprocess, threading
@@ -191,6 +191,7 @@ def test_what_was_kept_beside_it_comes_back(resumed: Kernel) -> None:
     assert resumed.value(f"[n for n in {NAMED} if n in globals()]") == "[]"
 
 
+@pytest.mark.slow
 def test_the_resume_names_what_was_not_kept(folder: Path, outcomes: dict[str, Ran]) -> None:
     with Kernel(folder) as kernel:
         kernel.run("%load_ext nbckpt")
@@ -201,6 +202,7 @@ def test_the_resume_names_what_was_not_kept(folder: Path, outcomes: dict[str, Ra
         assert f"not kept there: {name}:" in said
 
 
+@pytest.mark.slow
 def test_nothing_outside_is_touched_by_going_back(folder: Path, resumed: Kernel) -> None:
     written = (folder / "written.txt").read_text()
     assert resumed.run("%rewind made").ok

@@ -201,12 +201,14 @@ def test_a_statement_is_tried_again_when_its_value_changed(auto: Any) -> None:
     assert (client.headers["x"], client.timeout.read, client.cookies["s"]) == ("y", 3.0, "1")
 
 
+@pytest.mark.slow
 def test_a_closed_client_comes_back_closed(auto: Any) -> None:
     run(auto, "import httpx\nv = httpx.Client(); v.close()")
 
     assert resumed(auto)["v"].is_closed
 
 
+@pytest.mark.slow
 def test_clients_in_containers_come_back_with_all_that_they_trust(auto: Any) -> None:
     run(auto, "import openai\nv = {k: openai.OpenAI(api_key=k, max_retries=9) for k in 'ab'}")
     context = auto.user_ns["v"]["a"]._client._transport._pool._ssl_context

@@ -71,6 +71,7 @@ def test_after_a_restart_there_are_no_marks_until_something_is_brought_back(shel
     assert all(m["took_s"] > 0 for m in notebook.marks().values())
 
 
+@pytest.mark.slow
 def test_cells_that_run_all_restores_one_by_one_are_restored(shell: Any) -> None:
     notebook_that_ran(shell)
 
@@ -80,6 +81,7 @@ def test_cells_that_run_all_restores_one_by_one_are_restored(shell: Any) -> None
     assert notebook.states() == dict.fromkeys(("load", "embed"), "restored")
 
 
+@pytest.mark.slow
 def test_a_cell_that_failed_says_why_until_it_runs_well(shell: Any) -> None:
     notebook = notebook_that_ran(shell)
 

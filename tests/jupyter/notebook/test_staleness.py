@@ -134,6 +134,7 @@ def test_several_variables_are_counted(shell: Any) -> None:
     assert notebook.states()["use"] == "stale: a and 2 more changed"
 
 
+@pytest.mark.slow
 def test_of_a_value_that_only_its_own_code_can_tell_nothing_is_said(shell: Any) -> None:
     notebook = Notebook(shell)
     own = "class C:\n    def __reduce__(self):\n        asked.append(1); return C, ()\nasked = []"

@@ -137,6 +137,7 @@ def test_an_interrupted_run_ends_soon_and_goes_on_there(
     assert noted(tmp_path)[-1] != "read 11"
 
 
+@pytest.mark.slow
 def test_a_cells_own_error_is_named_and_written_with_its_traceback(tmp_path: Path) -> None:
     cells = {"fine": "a = 1\nprint(a)", "bad": "b = a / 0", "after": "print('never')"}
     notebook = write_notebook(tmp_path / "bad.ipynb", cells)
@@ -216,6 +217,7 @@ def test_what_is_run_is_not_written_to_unless_it_is_named(tmp_path: Path) -> Non
     assert texts_of(in_place.out) == {"a": "1\n"}
 
 
+@pytest.mark.slow
 def test_the_environment_names_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     notebook = write_notebook(tmp_path / "a.ipynb", {"a": "b = 1"})
     monkeypatch.setenv("NBCKPT_STORE", str(tmp_path / "elsewhere"))
@@ -234,6 +236,7 @@ def test_a_kernel_that_is_not_there_is_named(tmp_path: Path) -> None:
         run(notebook)
 
 
+@pytest.mark.slow
 def test_a_cell_that_ends_its_kernel_is_told_with_its_exit_status(tmp_path: Path) -> None:
     notebook = write_notebook(tmp_path / "a.ipynb", {"a": "import os\nos._exit(7)"})
 

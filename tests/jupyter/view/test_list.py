@@ -26,6 +26,7 @@ def test_the_newest_stands_on_top_and_the_position_is_marked(timeline: Timeline)
     expect(here.locator(".nbckpt-Timeline-ring")).to_have_count(1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("identity", "word"),
     [("a7", "31 of 50"), ("c2", "failed"), ("a3", "auto"), ("c1", "forked"), ("d1", "updated")],
@@ -37,6 +38,7 @@ def test_a_state_is_told_in_words_too(timeline: Timeline, identity: str, word: s
     assert word in (timeline.row(identity).get_attribute("aria-label") or "")
 
 
+@pytest.mark.slow
 def test_a_row_tells_branch_tags_note_and_figures(timeline: Timeline) -> None:
     timeline.begin()
 
@@ -48,6 +50,7 @@ def test_a_row_tells_branch_tags_note_and_figures(timeline: Timeline) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_name_with_a_tag_in_it_is_text(timeline: Timeline) -> None:
     timeline.begin()
 
@@ -57,6 +60,7 @@ def test_a_name_with_a_tag_in_it_is_text(timeline: Timeline) -> None:
     assert timeline.page.locator("#host script").count() == 0
 
 
+@pytest.mark.slow
 def test_a_filter_leaves_what_matches(timeline: Timeline) -> None:
     timeline.begin()
 
@@ -70,6 +74,7 @@ def test_a_filter_leaves_what_matches(timeline: Timeline) -> None:
     assert len(timeline.names) == 12
 
 
+@pytest.mark.slow
 def test_automatic_checkpoints_are_left_out_on_demand(timeline: Timeline) -> None:
     timeline.begin()
 
@@ -88,6 +93,7 @@ def test_an_empty_history_says_how_to_begin(timeline: Timeline) -> None:
     expect(timeline.part("empty")).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_how_many_are_not_listed_is_told(timeline: Timeline) -> None:
     timeline.begin([row("b", "a", "later")], status("b"), older=7)
 
@@ -95,6 +101,7 @@ def test_how_many_are_not_listed_is_told(timeline: Timeline) -> None:
     expect(timeline.row("b").locator(".nbckpt-is-skipping")).to_have_count(1)
 
 
+@pytest.mark.slow
 def test_the_running_cell_is_shown_with_its_time_and_items(timeline: Timeline) -> None:
     busy = {"name": "embed", "began_at": time.time() - 65, "done": 3, "total": 9}
     timeline.begin(status=status("a6", busy=busy))
@@ -111,6 +118,7 @@ def test_the_running_cell_is_shown_with_its_time_and_items(timeline: Timeline) -
     expect(timeline.part("busy")).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_ages_are_by_the_clock_of_the_kernel(timeline: Timeline) -> None:
     now = time.time()
     rows = [row("a", None, "first", created_at=now - 7200)]
@@ -125,6 +133,7 @@ def test_ages_are_by_the_clock_of_the_kernel(timeline: Timeline) -> None:
     expect(timeline.row("b").locator(".nbckpt-Timeline-age")).to_have_text("5 min")
 
 
+@pytest.mark.slow
 def test_arrows_pages_and_ends_move_the_selection(timeline: Timeline) -> None:
     timeline.begin(histories.large(300), status("x000299"))
     timeline.part("list").focus()
@@ -140,6 +149,7 @@ def test_arrows_pages_and_ends_move_the_selection(timeline: Timeline) -> None:
     assert timeline.selected == ["x000299"]
 
 
+@pytest.mark.slow
 def test_the_listbox_points_at_its_active_option(timeline: Timeline) -> None:
     timeline.begin(histories.large(300), status("x000299"))
     timeline.part("list").focus()
@@ -169,6 +179,7 @@ def test_rows_stand_in_the_page_as_they_do_on_the_screen(timeline: Timeline) -> 
         assert timeline.page.evaluate(in_page) == timeline.names
 
 
+@pytest.mark.slow
 def test_the_host_leaves_keys_to_all_that_can_have_the_focus(timeline: Timeline) -> None:
     timeline.begin()
     timeline.row("a5").click()
@@ -224,6 +235,7 @@ def test_ten_thousand_checkpoints_scroll_with_forty_in_the_page(timeline: Timeli
     assert timeline.part("row").count() <= 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [300, 420, 640, 900])
 def test_nothing_sticks_out_at_any_width(open_page: Callable[..., Timeline], width: int) -> None:
     timeline = open_page(width)

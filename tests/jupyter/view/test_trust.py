@@ -45,6 +45,7 @@ def test_what_somebody_else_made_is_marked_and_counted(timeline: Timeline) -> No
     assert "not trusted" in (timeline.row("s2").get_attribute("aria-label") or "")
 
 
+@pytest.mark.slow
 def test_nothing_is_trusted_before_the_dialog_says_so(timeline: Timeline) -> None:
     begin(timeline)
 
@@ -67,6 +68,7 @@ def test_nothing_is_trusted_before_the_dialog_says_so(timeline: Timeline) -> Non
     assert timeline.page.title() == "timeline"
 
 
+@pytest.mark.slow
 def test_a_refused_trust_is_told_and_can_be_asked_for_again(timeline: Timeline) -> None:
     begin(timeline, trust="the disk is full")
 

@@ -39,6 +39,7 @@ def test_a_repr_with_a_script_is_text_and_only_a_png_is_an_image(timeline: Timel
     assert timeline.page.title() == "timeline"
 
 
+@pytest.mark.slow
 def test_the_rewind_button_rewinds_and_offers_the_way_back(timeline: Timeline) -> None:
     timeline.begin()
 
@@ -50,6 +51,7 @@ def test_the_rewind_button_rewinds_and_offers_the_way_back(timeline: Timeline) -
     assert timeline.written == [("rewind", {"ref": "a4"}), ("rewind", {"ref": "-"})]
 
 
+@pytest.mark.slow
 def test_enter_asks_before_it_rewinds(timeline: Timeline) -> None:
     timeline.begin()
     timeline.row("a4").click()
@@ -66,6 +68,7 @@ def test_enter_asks_before_it_rewinds(timeline: Timeline) -> None:
     expect(timeline.part("list")).to_be_focused()
 
 
+@pytest.mark.slow
 def test_a_running_verb_waits_for_the_cell_and_holds_the_buttons(timeline: Timeline) -> None:
     timeline.begin(rewind=None)
     timeline.row("a4").click()
@@ -87,6 +90,7 @@ def test_a_running_verb_waits_for_the_cell_and_holds_the_buttons(timeline: Timel
     expect(timeline.part("rewind")).to_be_focused()
 
 
+@pytest.mark.slow
 def test_who_does_not_want_to_wait_goes_on(timeline: Timeline) -> None:
     timeline.begin(rewind=None)
     timeline.row("a4").click()
@@ -98,6 +102,7 @@ def test_who_does_not_want_to_wait_goes_on(timeline: Timeline) -> None:
     expect(timeline.part("notice")).to_contain_text("the kernel may still do it")
 
 
+@pytest.mark.slow
 def test_the_fork_form_says_what_is_wrong_and_sends_what_is_right(timeline: Timeline) -> None:
     timeline.begin()
     timeline.row("a4").click()
@@ -125,6 +130,7 @@ def test_the_fork_form_says_what_is_wrong_and_sends_what_is_right(timeline: Time
     assert timeline.written == [("fork", {"ref": "a4", "branch": "try-3", "values": values})]
 
 
+@pytest.mark.slow
 def test_a_fork_that_the_kernel_refuses_keeps_what_was_typed(timeline: Timeline) -> None:
     timeline.begin(fork="NameError: name 'q' is not defined")
     timeline.row("a4").click()
@@ -142,6 +148,7 @@ def test_a_fork_that_the_kernel_refuses_keeps_what_was_typed(timeline: Timeline)
     expect(timeline.part("list")).to_be_focused()
 
 
+@pytest.mark.slow
 def test_after_a_fork_the_new_checkpoint_is_selected(timeline: Timeline) -> None:
     rows = histories.small()
     there = {"text": "forked", "status": status("new", branch="try-3")}
@@ -159,6 +166,7 @@ def test_after_a_fork_the_new_checkpoint_is_selected(timeline: Timeline) -> None
     expect(timeline.row("new")).to_have_attribute("aria-selected", "true")
 
 
+@pytest.mark.slow
 def test_an_open_form_survives_what_happens_meanwhile(timeline: Timeline) -> None:
     rows = histories.small()
     timeline.begin(rows)
@@ -175,6 +183,7 @@ def test_an_open_form_survives_what_happens_meanwhile(timeline: Timeline) -> Non
     assert timeline.selected == ["a7"]
 
 
+@pytest.mark.slow
 def test_a_rerun_shows_its_cells_and_leads_to_them(timeline: Timeline) -> None:
     timeline.begin()
     timeline.row("a2").click()
@@ -193,6 +202,7 @@ def test_a_rerun_shows_its_cells_and_leads_to_them(timeline: Timeline) -> None:
     expect(timeline.part("details")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_two_that_are_selected_are_compared_the_older_first(timeline: Timeline) -> None:
     timeline.begin()
 
@@ -207,6 +217,7 @@ def test_two_that_are_selected_are_compared_the_older_first(timeline: Timeline) 
     assert timeline.asked[-1] == ("diff", {"a": "a1", "b": "a5"})
 
 
+@pytest.mark.slow
 def test_the_compare_button_lets_the_next_click_choose(timeline: Timeline) -> None:
     timeline.begin()
     timeline.row("a1").click()
@@ -219,6 +230,7 @@ def test_the_compare_button_lets_the_next_click_choose(timeline: Timeline) -> No
     assert sorted(timeline.selected) == ["a1", "a5"]
 
 
+@pytest.mark.slow
 def test_keys_alone_compare_two(timeline: Timeline) -> None:
     timeline.begin()
     timeline.row("a7").click()
@@ -234,6 +246,7 @@ def test_keys_alone_compare_two(timeline: Timeline) -> None:
     expect(timeline.part("pane")).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_tags_and_notes_are_given_and_taken(timeline: Timeline) -> None:
     timeline.begin()
     timeline.row("a6").click()
@@ -258,6 +271,7 @@ def test_tags_and_notes_are_given_and_taken(timeline: Timeline) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_head_of_another_branch_can_be_switched_to(timeline: Timeline) -> None:
     timeline.begin()
     timeline.row("b2").click()
@@ -268,6 +282,7 @@ def test_the_head_of_another_branch_can_be_switched_to(timeline: Timeline) -> No
     assert timeline.written == [("switch", {"branch": "try-2"})]
 
 
+@pytest.mark.slow
 def test_a_late_answer_does_not_replace_what_is_looked_at_now(timeline: Timeline) -> None:
     timeline.begin(details=None)
     timeline.row("a1").click()
@@ -290,6 +305,7 @@ def test_a_late_answer_does_not_replace_what_is_looked_at_now(timeline: Timeline
     expect(timeline.part("details")).to_have_attribute("data-id", "a2")
 
 
+@pytest.mark.slow
 def test_a_read_that_fails_is_told_where_it_was_wanted(timeline: Timeline) -> None:
     timeline.begin(details="checkpoint 'a1' is damaged; nbckpt check tells more")
 
@@ -300,6 +316,7 @@ def test_a_read_that_fails_is_told_where_it_was_wanted(timeline: Timeline) -> No
     )
 
 
+@pytest.mark.slow
 def test_a_kernel_of_another_version_is_told_in_a_sentence(timeline: Timeline) -> None:
     timeline.begin()
 

@@ -221,6 +221,7 @@ def test_a_large_pickle_is_not_loaded(session: Session) -> None:
     assert BUILT == []
 
 
+@pytest.mark.slow
 def test_arrays_are_compared_without_a_copy_of_either(session: Session) -> None:
     session.namespace["x"] = np.zeros(8_000_000)
     session.checkpoint("a")
@@ -236,6 +237,7 @@ def test_arrays_are_compared_without_a_copy_of_either(session: Session) -> None:
     assert peak < 32_000_000
 
 
+@pytest.mark.slow
 def test_the_record_is_small_and_has_its_members(session: Session) -> None:
     found = two(
         session,
@@ -284,6 +286,7 @@ class _Tags(html.parser.HTMLParser):
 EVIL = "<script>alert('1')</script><img src=x onerror=alert(2)>"
 
 
+@pytest.mark.slow
 def test_nothing_of_the_users_becomes_markup(shell: Any) -> None:
     for i in (1, 2):
         source = f"""%%checkpoint step{i}
@@ -324,6 +327,7 @@ print({(EVIL + str(i))!r})
     assert {"text", "lines", "tree", "frame", "array", "x"} <= set(statuses(found))
 
 
+@pytest.mark.slow
 def test_code_and_outputs_of_two_cells_are_compared(shell: Any) -> None:
     shell.run_cell("%%checkpoint train\nlr = 0.1\nprint('accuracy 0.91')").raise_error()
     shell.run_cell("%%checkpoint again\nlr = 0.2\nprint('accuracy 0.93')").raise_error()
@@ -339,6 +343,7 @@ def test_code_and_outputs_of_two_cells_are_compared(shell: Any) -> None:
     assert ("+", "lr = 0.2") in found.code
 
 
+@pytest.mark.slow
 def test_functions_and_classes_are_compared_by_their_source(shell: Any) -> None:
     first = """%%checkpoint one
 import functools
@@ -382,6 +387,7 @@ h = lambda x: x
     ]
 
 
+@pytest.mark.slow
 def test_what_a_statement_makes_again_is_not_made_for_a_comparison(shell: Any) -> None:
     Path("made.txt").write_text("0")
     shell.run_cell("%%checkpoint one\nfile = open('made.txt')\nk = 1").raise_error()
@@ -399,6 +405,7 @@ def test_what_a_statement_makes_again_is_not_made_for_a_comparison(shell: Any) -
     shell.run_cell("file.close()")
 
 
+@pytest.mark.slow
 def test_instances_of_a_class_of_the_notebook_are_compared_by_attributes(shell: Any) -> None:
     shell.run_cell(
         "%%checkpoint one\nimport dataclasses\n@dataclasses.dataclass\nclass Config:\n"
@@ -416,6 +423,7 @@ def test_instances_of_a_class_of_the_notebook_are_compared_by_attributes(shell: 
     ]
 
 
+@pytest.mark.slow
 def test_what_a_cached_function_has_kept_is_compared(shell: Any) -> None:
     cell = "%%checkpoint one\nimport functools\n@functools.cache\ndef f(x):\n    return [x]\nf(1)"
     shell.run_cell(cell).raise_error()

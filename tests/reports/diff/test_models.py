@@ -44,6 +44,7 @@ def test_of_an_estimator_parameters_and_fitted_attributes_are_told() -> None:
     assert ".coef_" in paths(told(linear_model.LogisticRegression(), after))
 
 
+@pytest.mark.slow
 def test_the_steps_of_a_pipeline_are_looked_into() -> None:
     pipeline = pytest.importorskip("sklearn.pipeline")
     from sklearn.linear_model import Ridge
@@ -101,6 +102,7 @@ def test_boosters_are_told_by_parameters_and_trees(package: str, name: str) -> N
     assert told(before, copy.deepcopy(before)).is_same
 
 
+@pytest.mark.slow
 def test_comparing_plain_values_imports_no_heavy_package(tmp_path: Path) -> None:
     code = f"""
 import sys, nbckpt

@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -116,6 +117,7 @@ def test_matching_what_stands_once_first_loses_nothing(before: Any, after: Any, 
         assert all(before[s.i1 : s.i2] == after[s.j1 : s.j2] for s in found if s.is_equal)
 
 
+@pytest.mark.slow
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_texts_are_told_apart(before: str, after: str) -> None:
     texts = told_apart(before, after, 40)

@@ -89,6 +89,7 @@ spans = st.tuples(st.integers(0, 2 * MIB), st.integers(WATCHED_BYTES, 2 * MIB))
 STANDING = memoryview(anonymous(4 * MIB))
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(writes, st.booleans(), spans), min_size=1, max_size=12))
 @settings(deadline=None, max_examples=40)
 def test_what_is_known_is_what_is_there(
@@ -236,6 +237,7 @@ def test_few_watches_of_much_memory_are_many_too() -> None:
     assert len(watches._watches) == 2
 
 
+@pytest.mark.slow
 @needs_tracker
 def test_no_write_is_lost_while_threads_write_and_look_all_the_time() -> None:
     view = memoryview(anonymous(8 * MIB))

@@ -103,6 +103,7 @@ def waited() -> Generator[None, None, str]:
     return "waited"
 
 
+@pytest.mark.slow
 def test_an_interrupt_at_any_instant_of_a_call_leaves_later_ones_to_the_step() -> None:
     def of_scope() -> None:
         with suppress(StopIteration):
@@ -164,6 +165,7 @@ def test_an_interrupt_as_a_block_is_entered_or_left_does_not_leave_it_entered(sh
     assert [one for one in found if one[1:] != (0, None)] == []
 
 
+@pytest.mark.slow
 def test_the_next_call_is_answered_after_an_interrupt_of_one(recorded: Session) -> None:
     assert wrong_in(recorded, QUICK) == []
 

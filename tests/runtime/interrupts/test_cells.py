@@ -123,6 +123,7 @@ def test_cells_are_kept_after_one_of_whose_end_nobody_was_told(shell: Any) -> No
     assert problems(current_session.session()) == []
 
 
+@pytest.mark.slow
 def test_an_interrupt_of_what_a_view_asked_for_leaves_the_kernel_as_it_was(
     shell: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -109,6 +109,7 @@ del pool
 """
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # Python 3.12 on forks
 def test_a_cell_may_fork_while_its_values_are_written(shell: Any) -> None:
     from nbckpt.steps import current_session
@@ -125,6 +126,7 @@ def test_a_cell_may_fork_while_its_values_are_written(shell: Any) -> None:
     assert problems(session) == []
 
 
+@pytest.mark.slow
 def test_a_child_goes_on_as_a_session_of_its_own(tmp_path: Path) -> None:
     script = """
 import os, sys, nbckpt
@@ -218,6 +220,7 @@ def busy_threads(folder: Path, count: int, seconds: float) -> None:
     session.store.close()
 
 
+@pytest.mark.slow
 def test_checkpoints_stand_among_threads_that_do_all_sorts_of_things(tmp_path: Path) -> None:
     busy_threads(tmp_path / "store", 40, 1.0)
 

@@ -98,6 +98,7 @@ def wrong_in(folder: Path, verb: str, count: int | None) -> list[tuple[str, list
     return [(where, wrong) for wrong, where in found if wrong]
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("verb", ["checkpoint", "rewind", "fork with values", "switch", "update"])
 def test_an_interrupt_leaves_all_as_before_or_as_after(tmp_path: Path, verb: str) -> None:

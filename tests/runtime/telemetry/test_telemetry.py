@@ -102,6 +102,7 @@ def collected(work: str, folder: Path, *arguments: str, **more: str) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_checkpoints_and_moves_are_spans_and_are_counted(tmp_path: Path) -> None:
     found = collected(WORK, tmp_path)
 
@@ -145,6 +146,7 @@ def test_a_model_call_is_told_under_the_names_of_the_conventions(tmp_path: Path)
     assert "sk-5b1e" not in json.dumps(found)
 
 
+@pytest.mark.slow
 def test_telemetry_can_be_turned_off(tmp_path: Path) -> None:
     found = collected(WORK, tmp_path, NBCKPT_TELEMETRY="off")
 

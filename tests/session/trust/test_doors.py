@@ -50,6 +50,7 @@ def run(shell: Any, source: str) -> Any:
     return shell.run_cell(source, store_history=True, cell_id=None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "verb",
     ["%resume", "%rewind all", "%fork all mine", "%fork all mine x=2", "%switch main",
@@ -82,6 +83,7 @@ def test_no_move_leads_to_what_another_user_made(
     assert set(session.timeline.branches) == {"main"}
 
 
+@pytest.mark.slow
 def test_trust_brings_all_of_it(shell: Any, moves: Callable[[], None]) -> None:
     run(shell, "def f(): return 5\nplain = {'a': [1]}\nboth = plain['a']")
     run(shell, "%checkpoint all")
@@ -163,6 +165,7 @@ def test_the_data_of_a_question_is_not_built(
         asked.data
 
 
+@pytest.mark.slow
 def test_a_cell_runs_though_somebody_else_ran_it(
     shell: Any, moves: Callable[[], None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -227,6 +230,7 @@ def each(x):
     assert sorted(noted(tmp_path)) == sorted(["each 1", "each 2", "one 5"] * 2)
 
 
+@pytest.mark.slow
 def test_what_must_not_be_repeated_stops_and_asks(
     shell: Any, moves: Callable[[], None], tmp_path: Path
 ) -> None:
@@ -249,6 +253,7 @@ def test_what_must_not_be_repeated_stops_and_asks(
     assert noted(tmp_path) == ["a"]
 
 
+@pytest.mark.slow
 def test_an_answer_to_a_model_is_paid_again_and_that_is_told(
     shell: Any,
     moves: Callable[[], None],

@@ -82,6 +82,7 @@ def require_lines(said: str, what: object) -> None:
     assert not set("\x1b\r\u2028\u202e") & set(said), (what, said)
 
 
+@pytest.mark.slow
 def test_no_command_prints_a_line_of_somebody_elses(
     strange: tuple[Path, str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -73,6 +73,7 @@ def test_only_ones_own_loop_goes_on_where_it_stopped(
     assert shell.user_ns["seen"] == [0, 1, 2, 3]
 
 
+@pytest.mark.slow
 def test_what_is_ones_own_comes_back_beside_what_is_not(
     shell: Any, become: Callable[[str], None]
 ) -> None:

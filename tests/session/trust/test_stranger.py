@@ -162,6 +162,7 @@ def test_every_command_looks_at_it_and_nothing_runs(
     assert strange.ran == []
 
 
+@pytest.mark.slow
 def test_every_command_that_writes_leaves_it_at_rest(
     strange: Strange, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -327,6 +328,7 @@ def test_a_notebook_on_it_gets_nothing_of_it_and_one_sentence(
     assert strange.ran == []
 
 
+@pytest.mark.slow
 def test_its_cells_run_again_as_if_nobody_had_run_them(
     opened: Any, strange: Strange, provider: Provider, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -397,6 +399,7 @@ def test_an_unattended_run_repeats_nothing_of_it(
     assert strange.ran == []
 
 
+@pytest.mark.slow
 def test_after_trust_all_of_it_comes_back(
     opened: Any, strange: Strange, provider: Provider, capsys: pytest.CaptureFixture[str]
 ) -> None:

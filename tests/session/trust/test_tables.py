@@ -81,6 +81,7 @@ def test_a_query_signs_no_table_for_a_value_that_another_user_claims(tmp_path: P
     assert numbers_of(path) == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_the_parquet_that_its_author_made_is_queried_and_no_other(tmp_path: Path) -> None:
     path = tmp_path / "s"
     with user(tmp_path / "other"):

@@ -255,6 +255,7 @@ def test_a_random_generator_that_seemed_to_stand_still_is_found(
     assert random.random() == drawn
 
 
+@pytest.mark.slow
 def test_nothing_is_found_where_the_rules_are_right(thorough: Session, cell: Cell) -> None:
     cell(ALL_KINDS)
     for change in (
@@ -461,6 +462,7 @@ def test_a_cell_that_no_checkpoint_follows_is_sampled_too(
     assert kept(current(), "d") == {"rows": [1, 2]}
 
 
+@pytest.mark.slow
 @pytest.mark.changes_unseen
 def test_a_kernel_writes_what_it_found_to_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

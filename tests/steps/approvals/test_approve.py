@@ -365,6 +365,7 @@ def run_again(shell: Any, cell: str) -> Any:
     return shell.user_ns["said"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("wait", "more"), [("", ""), ("await ", "_async")])
 def test_a_step_that_goes_on_without_an_answer_runs_again(
     shell: Any, capsys: pytest.CaptureFixture[str], wait: str, more: str
@@ -389,6 +390,7 @@ def test_so_does_a_block_around_and_the_cell_around_that(shell: Any) -> None:
     assert run_again(shell, cell) == "deleted"
 
 
+@pytest.mark.slow
 def test_so_does_an_item_of_a_map_and_no_other(shell: Any) -> None:
     run(shell, MAPPED)
     by_item = sorted(nbckpt.approvals(waiting=True), key=lambda one: str(one.data))
@@ -400,6 +402,7 @@ def test_so_does_an_item_of_a_map_and_no_other(shell: Any) -> None:
     assert Path("ran").read_text() == "12" + "12" + "2"
 
 
+@pytest.mark.slow
 def test_so_does_a_function_that_is_a_step(shell: Any) -> None:
     assert run_again(shell, KEPT) == "later"
 
@@ -423,6 +426,7 @@ def send(i):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "way",
     [
@@ -445,6 +449,7 @@ def test_what_asks_until_it_is_answered_is_done(shell: Any, way: str) -> None:
     assert Path("sent").read_text() == "1"
 
 
+@pytest.mark.slow
 def test_a_function_that_calls_one_without_an_answer_runs_again(shell: Any) -> None:
     cell = KEPT.replace("said = f(1)", "@nbckpt.step\ndef g(i): return f(i)\nsaid = g(1)")
     assert run_again(shell, cell) == "later"

@@ -190,6 +190,7 @@ class Terminal:
         os.close(self._here)
 
 
+@pytest.mark.slow
 def test_at_a_terminal_the_answer_is_typed(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path)
     terminal.read_until("and why: ")
@@ -200,6 +201,7 @@ def test_at_a_terminal_the_answer_is_typed(tmp_path: Path) -> None:
     terminal.close()
 
 
+@pytest.mark.slow
 def test_at_a_terminal_an_answer_from_elsewhere_counts_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -106,6 +106,7 @@ def test_a_cell_that_waits_is_answered_by_its_buttons(tmp_path: Path) -> None:
     assert "(notebook), “no”" in last["data"]["text/plain"]
 
 
+@pytest.mark.slow
 def test_a_message_that_is_sent_again_counts_once(tmp_path: Path) -> None:
     with Kernel(tmp_path) as kernel:
         front = Front(kernel)
@@ -131,6 +132,7 @@ def test_a_message_that_is_sent_again_counts_once(tmp_path: Path) -> None:
     assert front.came[:4] == [1, 3, 3, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_subshell", [True, False])
 def test_an_async_cell_is_answered_by_its_buttons_and_its_loop_goes_on(
     tmp_path: Path, has_subshell: bool
@@ -188,6 +190,7 @@ def test_a_killed_kernel_asks_the_same_question_and_an_answer_meanwhile_counts(
     assert noted(tmp_path) == ["began", "summarized", "began", "began", "went on"]
 
 
+@pytest.mark.slow
 def test_a_cell_that_waits_sees_what_another_process_answers(tmp_path: Path) -> None:
     with Kernel(tmp_path) as kernel:
         begin(kernel)
@@ -201,6 +204,7 @@ def test_a_cell_that_waits_sees_what_another_process_answers(tmp_path: Path) -> 
     assert question.step == "clean"
 
 
+@pytest.mark.slow
 def test_an_interrupted_cell_asks_the_same_question_again(tmp_path: Path) -> None:
     with Kernel(tmp_path) as kernel:
         begin(kernel)
@@ -218,6 +222,7 @@ def test_an_interrupted_cell_asks_the_same_question_again(tmp_path: Path) -> Non
     assert noted(tmp_path).count("went on") == 1
 
 
+@pytest.mark.slow
 def test_without_buttons_the_front_ends_own_input_asks(tmp_path: Path) -> None:
     with Kernel(tmp_path) as kernel:
         begin(kernel)
@@ -282,6 +287,7 @@ def test_an_unattended_run_says_what_waits_and_goes_on_when_it_is_answered(
     assert noted(tmp_path)[-1] == "after"
 
 
+@pytest.mark.slow
 @pytest.mark.long
 def test_a_rerun_in_a_kernel_of_its_own_says_what_waits(tmp_path: Path) -> None:
     with Kernel(tmp_path) as kernel:
@@ -310,6 +316,7 @@ def test_a_rerun_in_a_kernel_of_its_own_says_what_waits(tmp_path: Path) -> None:
         assert kernel.value("ok") == "False"
 
 
+@pytest.mark.slow
 @pytest.mark.long
 def test_other_runners_of_notebooks_say_what_waits_too(tmp_path: Path, run_notebook: Any) -> None:
     running = subprocess.Popen(

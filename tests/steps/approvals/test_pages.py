@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.jupyter.sidebar import Page
 from tests.kernels import Kernel, KernelDiedError
 
@@ -37,6 +39,7 @@ def test_a_page_hears_of_a_question_and_answers_it_while_the_cell_waits(tmp_path
     assert ran.stdout == "False sidebar\n"
 
 
+@pytest.mark.slow
 def test_a_page_answers_what_a_killed_kernel_has_asked(tmp_path: Path) -> None:
     with Kernel(tmp_path) as kernel:
         kernel.run("%load_ext nbckpt\nimport nbckpt")

@@ -75,6 +75,7 @@ def test_cells_find_their_calls_again_in_a_new_kernel(tmp_path: Path) -> None:
         assert rows == "[('embed', 'embed'), ('embed', 'embed')]"
 
 
+@pytest.mark.slow
 def test_a_cell_of_which_one_call_fails_runs_one_when_it_runs_again(tmp_path: Path) -> None:
     cell = "%%checkpoint ask\nanswers = await asyncio.gather(*[ask(q) for q in range(10)])"
     with Kernel(tmp_path) as kernel:

@@ -39,6 +39,7 @@ def mapped(notebook: Notebook, what: str, source: str = SQUARE, block: str = MAP
     return notebook.namespace["out"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 4])
 def test_results_stand_in_the_order_of_the_items_and_are_kept(
     notebook: Notebook, workers: int
@@ -54,6 +55,7 @@ def test_results_stand_in_the_order_of_the_items_and_are_kept(
     assert notebook.ran == []
 
 
+@pytest.mark.slow
 def test_results_in_one_blob_that_is_lost_do_not_take_others_along(
     notebook: Notebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,6 +93,7 @@ async def ask(n):
     assert sorted(notebook.ran) == ["0", "1"]
 
 
+@pytest.mark.slow
 def test_new_items_between_the_others_are_the_only_ones_that_run(notebook: Notebook) -> None:
     mapped(notebook, "square, [1, 2, 3]")
     notebook.restart()
@@ -102,6 +105,7 @@ def test_new_items_between_the_others_are_the_only_ones_that_run(notebook: Noteb
     assert notebook.ran == ["square 9", "square 8"]
 
 
+@pytest.mark.slow
 def test_equal_items_have_a_result_each(notebook: Notebook) -> None:
     source = "def draw(x):\n    ran(x)\n    return time.perf_counter_ns()\n"
     what = "draw, ['a', 'b', 'a', 'a'], workers=3"
@@ -117,6 +121,7 @@ def test_equal_items_have_a_result_each(notebook: Notebook) -> None:
     assert notebook.ran == ["a"]
 
 
+@pytest.mark.slow
 def test_maps_of_several_functions_over_the_same_items_are_told_apart(notebook: Notebook) -> None:
     source = SQUARE + "def twice(x):\n    ran(f'twice {x}')\n    return 2 * x\n"
     block = (
@@ -132,6 +137,7 @@ def test_maps_of_several_functions_over_the_same_items_are_told_apart(notebook: 
     assert notebook.ran == []
 
 
+@pytest.mark.slow
 def test_a_key_says_what_an_item_is_known_by(notebook: Notebook) -> None:
     source = "docs = [{'id': n, 'seen': %d} for n in range(3)]\n"
     source += "def read(doc):\n    ran(doc['id'])\n    return doc['seen']\n"
@@ -160,6 +166,7 @@ def test_items_that_cannot_be_told_apart_run_each_time_and_that_is_said(
     assert notebook.ran == ["use", "use"]
 
 
+@pytest.mark.slow
 def test_another_function_runs_for_all_items_and_that_is_said(notebook: Notebook) -> None:
     mapped(notebook, "square, [1, 2]")
     notebook.restart()
@@ -255,6 +262,7 @@ def slowly(x):
 """
 
 
+@pytest.mark.slow
 def test_items_in_work_are_ended_and_kept_when_one_fails(notebook: Notebook) -> None:
     with pytest.raises(ValueError, match="first"):
         mapped(notebook, "slowly, range(9), workers=3", SLOWLY)
@@ -278,6 +286,7 @@ def flaky(x):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("block", "kind"), [(MAPPED, "def"), (AWAITED, "async def")])
 def test_collected_failures_stand_beside_the_results_and_alone_run_again(
     notebook: Notebook, block: str, kind: str
@@ -347,6 +356,7 @@ async def ask(x):
     assert max(notebook.namespace["most"]) == 4
 
 
+@pytest.mark.slow
 def test_results_of_an_async_function_are_kept(notebook: Notebook) -> None:
     first = mapped(notebook, "ask, range(6), workers=3", ASK, AWAITED)
     assert len(notebook.ran) == 6
@@ -365,6 +375,7 @@ def test_items_can_come_from_an_async_generator(notebook: Notebook) -> None:
         mapped(notebook, "square, numbers()", SQUARE + source)
 
 
+@pytest.mark.slow
 def test_a_cancelled_map_keeps_what_was_done(notebook: Notebook) -> None:
     source = ASK.replace("asyncio.sleep(0.01)", "asyncio.sleep(0 if x < 3 else 60)")
     block = AWAITED.replace("asyncio.run(step.map({what}))", "asyncio.run(soon(step.map({what})))")
@@ -413,6 +424,7 @@ with nbckpt.checkpoint("squares") as step:
 # -- steps inside
 
 
+@pytest.mark.slow
 def test_equal_calls_of_steps_in_items_are_each_items_own(notebook: Notebook) -> None:
     source = """
 @nbckpt.step

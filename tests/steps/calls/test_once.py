@@ -74,6 +74,7 @@ def sent(folder: Path) -> list[str]:
     return (folder / "log").read_text().splitlines()
 
 
+@pytest.mark.slow
 def test_after_a_kill_it_stops_and_asks_and_a_result_answers(tmp_path: Path) -> None:
     killed(tmp_path)
 
@@ -89,6 +90,7 @@ def test_after_a_kill_it_stops_and_asks_and_a_result_answers(tmp_path: Path) -> 
     assert sent(tmp_path) == ["send a@b"]
 
 
+@pytest.mark.slow
 def test_after_a_kill_it_can_be_run_again_once(tmp_path: Path) -> None:
     killed(tmp_path)
 

@@ -27,6 +27,7 @@ print(done)
 """
 
 
+@pytest.mark.slow
 def test_items_that_differ_in_each_process_are_known_by_their_key(tmp_path: Path) -> None:
     died = play(tmp_path, KEYED, "die")
     assert died.returncode == -9, died.stderr
@@ -54,6 +55,7 @@ print(drawn)
 """
 
 
+@pytest.mark.slow
 def test_equal_calls_of_steps_are_each_items_own_when_a_loop_goes_on(tmp_path: Path) -> None:
     for name in "bcdef":
         (tmp_path / f"{name}.txt").touch()
@@ -97,6 +99,7 @@ with nbckpt.checkpoint("loop", vars=["done"]) as step:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("items", "leave", "end"),
     [("numbers()", "False", 8), ("range(8)", "n == 6", 7)],

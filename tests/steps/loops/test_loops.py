@@ -70,6 +70,7 @@ def test_a_new_file_that_sorts_before_the_finished_ones_is_done_and_none_of_them
     assert sorted(noted(tmp_path)) == files
 
 
+@pytest.mark.slow
 def test_a_loop_whose_finished_files_are_gone_does_all_that_are_left(tmp_path: Path) -> None:
     for n in range(15):
         (tmp_path / f"b{n:02}.txt").touch()
@@ -86,6 +87,7 @@ def test_a_loop_whose_finished_files_are_gone_does_all_that_are_left(tmp_path: P
     assert noted(tmp_path) == files
 
 
+@pytest.mark.slow
 def test_equal_items_are_done_as_often_as_they_come(tmp_path: Path) -> None:
     items = "['x', 'y'] * 8"
     died = play(tmp_path, LOOP.format(items=items), "die")
@@ -97,6 +99,7 @@ def test_equal_items_are_done_as_often_as_they_come(tmp_path: Path) -> None:
     assert noted(tmp_path) == ["x", "y"] * 8
 
 
+@pytest.mark.slow
 def test_a_list_of_entirely_other_items_is_done_from_its_beginning(tmp_path: Path) -> None:
     items = "sorted(glob.glob('*.txt'))"
     for n in range(12):
@@ -111,6 +114,7 @@ def test_a_list_of_entirely_other_items_is_done_from_its_beginning(tmp_path: Pat
     assert again.stdout == f"{[f'b{n:02}.txt' for n in range(12)]}\n", again.stderr
 
 
+@pytest.mark.slow
 def test_a_loop_over_generators_goes_on_at_the_first_that_is_not_finished(tmp_path: Path) -> None:
     body = LOOP.format(items="[iter([n]) for n in range(15)]").replace(
         "note(item)", "item = next(item); note(item)"
@@ -183,6 +187,7 @@ UNTOUCHED = [None] * 8
 DONE = list(range(8))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("items", "place", "change", "printed"),
     [
@@ -236,6 +241,7 @@ print(done)
 THREE_EPOCHS = [f"{epoch}{item}" for epoch in range(3) for item in "abc"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("outer", "after"),
     [
@@ -256,6 +262,7 @@ def test_a_loop_that_begins_several_times_goes_on_in_the_right_one(
     assert noted(tmp_path) == THREE_EPOCHS
 
 
+@pytest.mark.slow
 def test_a_loop_inside_a_tracked_one_loses_no_item_of_either(tmp_path: Path) -> None:
     body = EPOCHS.format(outer="for epoch in step.track(range(3)):", after="pass")
     died = play(tmp_path, body, "die")

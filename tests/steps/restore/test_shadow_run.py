@@ -105,6 +105,7 @@ def test_where_the_setting_says_so_it_is_an_error(
         step("y = x + 1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "source",
     [
@@ -181,6 +182,7 @@ def test_the_kernel_refuses_what_python_is_not_asked_about(
     assert Path("there").read_text() == "there"
 
 
+@pytest.mark.slow
 def test_what_two_runs_make_differently_is_not_told(session: Session, step: Run) -> None:
     source = "import time, uuid, os; t, u, o = time.time_ns(), uuid.uuid4(), object(); n = 1"
     step(source)
@@ -192,6 +194,7 @@ def test_what_two_runs_make_differently_is_not_told(session: Session, step: Run)
     assert session.workspace.audit.found == []
 
 
+@pytest.mark.slow
 def test_a_copy_leaves_this_process_as_it_is(session: Session, step: Run) -> None:
     held: list[int] = []
     session.namespace.update(held=held, n=1)
@@ -352,6 +355,7 @@ def test_what_cannot_be_run_is_restored_without(
     assert why_untold(session, source, **changed) == why
 
 
+@pytest.mark.slow
 def test_locks_that_other_threads_hold_end_with_the_patience(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:

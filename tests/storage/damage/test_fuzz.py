@@ -18,6 +18,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_readers_of_bytes_that_nobody_wrote_raise_what_is_documented(folder: Path) -> None:
     assert fuzz(folder, 5.0, seed=1, runs=400).by_place == {}
 

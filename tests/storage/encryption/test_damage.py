@@ -96,6 +96,7 @@ def damage_often(tmp_path: Path, times: int) -> None:
         shutil.rmtree(path)
 
 
+@pytest.mark.slow
 def test_random_damage_is_found_or_harms_nothing(key: str, tmp_path: Path) -> None:
     damage_often(tmp_path, 10)
 

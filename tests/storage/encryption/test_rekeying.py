@@ -76,6 +76,7 @@ def keys(tmp_path: Path) -> tuple[str, str]:
     return make_key(str(tmp_path / "1.key")), make_key(str(tmp_path / "2.key"))
 
 
+@pytest.mark.slow
 def test_a_new_key_opens_the_store_and_the_old_one_does_not(
     tmp_path: Path, keys: tuple[str, str]
 ) -> None:
@@ -91,6 +92,7 @@ def test_a_new_key_opens_the_store_and_the_old_one_does_not(
     assert packs.items() <= {p.name: p.read_bytes() for p in (path / "packs").iterdir()}.items()
 
 
+@pytest.mark.slow
 def test_a_plain_store_is_encrypted_anew_and_plain_again(
     tmp_path: Path, keys: tuple[str, str]
 ) -> None:
@@ -116,6 +118,7 @@ def test_a_plain_store_is_encrypted_anew_and_plain_again(
     assert sorted(p.name for p in tmp_path.iterdir()) == ["1.key", "2.key", "s"]
 
 
+@pytest.mark.slow
 def test_a_store_that_is_used_is_not_written_anew(tmp_path: Path, keys: tuple[str, str]) -> None:
     path = filled(tmp_path / "s")
     store = Store.open(path)
@@ -128,6 +131,7 @@ def test_a_store_that_is_used_is_not_written_anew(tmp_path: Path, keys: tuple[st
     assert rekey(path, new=keys[0]).what == "encrypted"
 
 
+@pytest.mark.slow
 def test_who_had_a_store_open_when_it_got_another_data_key_writes_no_more(
     tmp_path: Path, keys: tuple[str, str]
 ) -> None:
@@ -147,6 +151,7 @@ def test_who_had_a_store_open_when_it_got_another_data_key_writes_no_more(
     holds(path, keys[0])
 
 
+@pytest.mark.slow
 def test_what_cannot_be_done_is_told_and_changes_nothing(
     tmp_path: Path, keys: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -168,6 +173,7 @@ def test_what_cannot_be_done_is_told_and_changes_nothing(
     assert "Traceback" not in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_damaged_store_is_not_written_anew(tmp_path: Path, keys: tuple[str, str]) -> None:
     path = filled(tmp_path / "s")
     pack = min((path / "packs").iterdir())
@@ -181,6 +187,7 @@ def test_a_damaged_store_is_not_written_anew(tmp_path: Path, keys: tuple[str, st
     assert pack.read_bytes() == data
 
 
+@pytest.mark.slow
 def test_a_disk_that_cannot_swap_folders_keeps_the_store_as_it_was(
     tmp_path: Path, keys: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -254,6 +261,7 @@ def survives_kills(tmp_path: Path, old: str, new: str, how: str, deaths: int) ->
             assert plain_bytes(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_killed_at_any_call_a_new_key_leaves_the_old_one_or_the_new_one(
     tmp_path: Path, keys: tuple[str, str]
 ) -> None:
@@ -274,6 +282,7 @@ def test_killed_at_a_hundred_calls(tmp_path: Path, keys: tuple[str, str], case: 
     survives_kills(tmp_path, old, keys[1], "wrap" if case == "wrap" else "all", deaths=100)
 
 
+@pytest.mark.slow
 def test_what_a_killed_rekey_left_goes_with_the_next(tmp_path: Path, keys: tuple[str, str]) -> None:
     path = filled(tmp_path / "s")
     worker = run_until(path, "off", keys[0], 60, "all")

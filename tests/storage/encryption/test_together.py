@@ -44,6 +44,7 @@ def writer(path: Path, who: str, count: int) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_two_write_one_dies_and_what_was_durable_is_there(key: str, tmp_path: Path) -> None:
     path = tmp_path / "s"
     one, two = writer(path, "one", 15), writer(path, "two", 10_000)

@@ -44,6 +44,7 @@ def fault_named(name: str) -> Fault:
     return next(fault for fault in FAULTS if fault.name == name)
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize(("verb", "name", "at"), FOUND_ONCE)
 def test_what_was_once_lost_is_not(
@@ -79,6 +80,7 @@ def test_each_fault_at_each_call_breaks_no_promise(
     assert found.total() >= len(FAULTS) // 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["checkpoint, large", "rewind"])
 def test_without_locks_all_but_a_prune_goes_on(made: Template, tmp_path: Path, verb: str) -> None:
     after = after_all(made, verb, tmp_path / "s")

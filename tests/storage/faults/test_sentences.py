@@ -66,6 +66,7 @@ def kept(made: Path, tmp_path: Path) -> Path:
 # -- what was typed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
@@ -89,6 +90,7 @@ def test_a_mistake_on_the_command_line_is_named_and_exits_with_2(
     assert is_whole(kept)
 
 
+@pytest.mark.slow
 def test_what_a_notebook_asks_for_and_does_not_exist_is_named(kept: Path) -> None:
     with Kernel(kept) as kernel:
         kernel.run("%load_ext nbckpt")
@@ -109,6 +111,7 @@ def test_what_a_notebook_asks_for_and_does_not_exist_is_named(kept: Path) -> Non
 # -- a store that cannot be read
 
 
+@pytest.mark.slow
 def test_a_store_of_a_newer_nbckpt_is_left_alone(kept: Path) -> None:
     mark = kept / ".nbckpt" / "format.json"
     written = mark.read_text()
@@ -145,6 +148,7 @@ def test_a_store_from_before_1_0_is_named_when_nbckpt_is_loaded(tmp_path: Path) 
     assert sorted(p.name for p in store.rglob("*")) == ["format.json", "journal"]
 
 
+@pytest.mark.slow
 def test_no_call_of_a_notebook_reads_or_writes_a_store_from_before_1_0(tmp_path: Path) -> None:
     former = tmp_path / "former"
     (former / "journal").mkdir(parents=True)
@@ -166,6 +170,7 @@ def test_no_call_of_a_notebook_reads_or_writes_a_store_from_before_1_0(tmp_path:
     assert sorted(p.name for p in former.rglob("*")) == ["format.json", "journal"]
 
 
+@pytest.mark.slow
 def test_a_store_that_is_a_file_is_named_with_what_to_do(tmp_path: Path) -> None:
     file = tmp_path / "store"
     file.write_text("mine")
@@ -196,6 +201,7 @@ def damage(folder: Path) -> None:
     assert hit == 1
 
 
+@pytest.mark.slow
 def test_a_cell_whose_checkpoint_is_damaged_runs_again_and_says_why(kept: Path) -> None:
     damage(kept)
 
@@ -212,6 +218,7 @@ def test_a_cell_whose_checkpoint_is_damaged_runs_again_and_says_why(kept: Path) 
     assert (kept / "ran").read_text() == "xx"
 
 
+@pytest.mark.slow
 def test_a_damaged_head_is_not_resumed_and_a_rewind_to_it_brings_back_the_rest(kept: Path) -> None:
     damage(kept)
 
@@ -245,6 +252,7 @@ def test_the_check_names_what_is_damaged_and_exits_with_3(kept: Path) -> None:
 # -- a disk that refuses
 
 
+@pytest.mark.slow
 def test_on_a_read_only_disk_cells_run_and_say_once_each_that_they_were_not_kept(
     kept: Path,
 ) -> None:
@@ -279,6 +287,7 @@ def test_without_a_store_to_be_made_cells_run_as_if_nbckpt_were_not_there(tmp_pa
     assert cell.result == "42"
 
 
+@pytest.mark.slow
 def test_on_a_full_disk_the_result_stands_and_later_cells_are_kept(tmp_path: Path) -> None:
     with mounted(tmp_path / "small", "-t", "tmpfs", "-o", "size=2m", "tmpfs") as disk:
         with Kernel(tmp_path, store=disk / ".nbckpt") as kernel:
