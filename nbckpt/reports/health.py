@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nbckpt.model import Record
@@ -85,8 +85,8 @@ def health_of(session: Session, settings: Settings, *, is_own: bool = False) -> 
         "branches": len(session.timeline.branches),
         "newest": _newest(placed, now),
         "sessions": {"alive": found.alive, "dead": found.dead},
-        "failures": _recent(store.records("event"), FAILURES, now - DAY_S),
-        "stale": _recent(store.records("event"), STALE, now - DAY_S),
+        "failures": _recent(store.events.chosen(FAILURES, since=now - DAY_S)),
+        "stale": _recent(store.events.chosen(STALE, since=now - DAY_S)),
         "pruned_at": _utc(max((r["at"] for r in store.records("prune")), default=None)),
         "questions": len(Questions(store.records(APPROVAL)).waiting),
         "untrusted": store.trust.untrusted()._asdict(),
@@ -145,9 +145,8 @@ def _newest(placed: Sequence[Record], now: float) -> dict[str, object] | None:
     }
 
 
-def _recent(events: Sequence[Record], kinds: frozenset[str], since: float) -> dict[str, object]:
-    # The time of an event is known without decoding it.
-    recent = [e for e in events if e["at"] >= since and e.get("event") in kinds]
+def _recent(events: Iterable[Record]) -> dict[str, object]:
+    recent = list(events)
     last = recent[-1] if recent else None
     told = last and {"event": last["event"], "at": _utc(last["at"]), "error": last.get("error")}
     return {"count": len(recent), "last": told}

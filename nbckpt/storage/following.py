@@ -35,6 +35,8 @@ class Journals:
     ----------
     signers
         Of the journals. Who gives them sees to it that they know what is new.
+    in_runs
+        Whether events of a large journal come as an `EventRun`.
 
     Attributes
     ----------
@@ -46,8 +48,11 @@ class Journals:
         Name of each journal that the disk did not give last time → what it said.
     """
 
-    def __init__(self, folder: Path, signers: Signers | None = None) -> None:
+    def __init__(
+        self, folder: Path, signers: Signers | None = None, *, in_runs: bool = False
+    ) -> None:
         self._folder = folder
+        self._in_runs = in_runs
         if signers is None:
             store = folder.parent
             signers = Signers(cipher=cipher_of(store), store_id=id_of_store(store))
@@ -181,7 +186,8 @@ class Journals:
             if self._is_over(name):
                 continue
             if (follower := self._followers.get(name)) is None:
-                follower = self._followers[name] = Follower(path, self._signers.of(name))
+                follower = Follower(path, self._signers.of(name), in_runs=self._in_runs)
+                self._followers[name] = follower
             try:
                 entries = reread(partial(follower.read, limits.get(name)))
             except FileNotFoundError:

@@ -27,7 +27,15 @@ from nbckpt.storage.disk import (
     sync_folder,
     write_at,
 )
-from nbckpt.storage.journal_lines import MembersAt, Unread, encode, read_text, serial_of
+from nbckpt.storage.events import EventRun
+from nbckpt.storage.journal_lines import (
+    MembersAt,
+    Unread,
+    encode,
+    event_in,
+    read_text,
+    serial_of,
+)
 from nbckpt.storage.line_signatures import Signer
 from nbckpt.storage.shelves import Shelf
 
@@ -213,6 +221,8 @@ class Follower:
     ----------
     signer
         Of the journal; by default one that trusts nothing.
+    in_runs
+        Whether to give the events of a large journal as one `EventRun` a read.
 
     Attributes
     ----------
@@ -227,8 +237,9 @@ class Follower:
         Whether one of these is signed: by another user, or with a key that is lost.
     """
 
-    def __init__(self, path: Path, signer: Signer | None = None) -> None:
+    def __init__(self, path: Path, signer: Signer | None = None, *, in_runs: bool = False) -> None:
         self.path = path
+        self._in_runs = in_runs
         self.damages: list[str] = []
         self.untrusted: set[bytes] = set()
         self.is_foreign = False
@@ -268,6 +279,7 @@ class Follower:
             if end > SHELVED_BYTES and self._again is None:
                 self._again = Shelf(self.path, fd, self._signer).members_at
             again = self._again
+            run = EventRun(again) if again is not None and self._in_runs else None
             for offset, line in whole_lines(fd, self._offset, end):
                 number += 1
                 if (opened := open_line(line)) is None:
@@ -275,6 +287,12 @@ class Follower:
                     serial += 1
                     continue
                 text, trusted, half = opened
+                is_next = text.endswith(b',"n":%d' % serial)
+                if run is not None and trusted and is_next and (event := event_in(text)):
+                    own = serial = serial + 1
+                    run.add(*event, offset)
+                    latest = max(latest, event[1])
+                    continue
                 try:
                     record = read_text(text, again, offset, trusted=trusted)
                 except ValueError as error:
@@ -285,7 +303,7 @@ class Follower:
                     damages.append(f"line {number}: {wrong}")
                     serial += 1
                     continue
-                if not text.endswith(b',"n":%d' % serial):
+                if not is_next:
                     serial, expected = _serial_after(text, serial), serial
                     if trusted and serial < own:  # copied, which takes no key
                         damages.append(f"line {number}: stands there a second time")
@@ -313,6 +331,8 @@ class Follower:
                     latest = at
                 entries.append(Entry(latest, name, serial, record))
                 serial += 1
+        if run is not None and run.times:
+            entries.append(Entry(run.times[0], name, serial - 1, run))
         # All at once: what a disk refuses in the middle is read again as a whole.
         self._at, self.serial, self._line = latest, serial, number
         self._offset = offset + len(line) + 1

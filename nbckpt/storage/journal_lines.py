@@ -115,9 +115,7 @@ def read_text(
             placing = placing if trusted else _marked(placing)
             return Unread(again or text, placing, _SETTLED_OF_RECORDING, offset)
         elif kind == b"event" and (event := _EVENT.match(text)):
-            placing = {"kind": "event", "event": _text(event[1]), "at": float(event[2])}
-            placing = placing if trusted else _marked(placing)
-            return Unread(text, placing, _SETTLED_OF_EVENT)
+            return placed_event(_text(event[1]), float(event[2]), text, trusted=trusted)
         record = members_of(text, trusted=trusted)
         if trusted and wrong_member(record):
             if not can_be_mended(record):
@@ -128,6 +126,20 @@ def read_text(
     if record["kind"] in _FILES and (name := wrong_name(record)):
         raise ValueError(name)
     return record
+
+
+def event_in(text: bytes) -> tuple[str, float] | None:
+    """What happened, and when, by a line that is an event's; None of others."""
+    event = _EVENT.match(text)
+    return None if event is None else (_text(event[1]), float(event[2]))
+
+
+def placed_event(
+    name: str, at: float, text: bytes | MembersAt, offset: int = 0, *, trusted: bool = True
+) -> Unread:
+    """The record of an event of which this is known, and that `text` tells the rest of."""
+    placing: dict[str, Any] = {"kind": "event", "event": name, "at": at}
+    return Unread(text, placing if trusted else _marked(placing), _SETTLED_OF_EVENT, offset)
 
 
 @cache

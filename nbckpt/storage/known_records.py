@@ -11,6 +11,7 @@ from nbckpt.model import Record, is_trusted
 from nbckpt.runtime.gc_pause import uncollected
 from nbckpt.storage.chunk_index import Index
 from nbckpt.storage.counted_records import CHECKPOINT, TABLE, Taken
+from nbckpt.storage.events import EVENTS, Events
 from nbckpt.storage.following import Journals
 from nbckpt.storage.index_frames import Verified
 from nbckpt.storage.journal import BATCH, PRUNE, Entry
@@ -20,6 +21,8 @@ from nbckpt.timeline.recordings import RECORDING
 
 PLACING = (PRUNE, CHECKPOINT, "head", "tag", "note", "drop")
 """Kinds of records that say where checkpoints stand, and not what happened."""
+
+EVENT = "event"
 
 
 class KnownRecords:
@@ -52,9 +55,10 @@ class KnownRecords:
         self._index = index
         self._verified = verified
         self._signers = signers
-        self._journals = Journals(self._folder, signers)
+        self._journals = Journals(self._folder, signers, in_runs=True)
         self._pruned = (0, Taken(()))
         self._by_kind: dict[str, list[Record]] = {}
+        self._events = Events()
         self._all: list[Record] = []
         self._unseen: list[Record] = []
 
@@ -112,7 +116,12 @@ class KnownRecords:
 
     def of_kind(self, kind: str) -> Sequence[Record]:
         """Those of a kind that were seen so far."""
-        return self._by_kind.get(kind, ())
+        return self._events if kind == EVENT else self._by_kind.get(kind, ())
+
+    @property
+    def events(self) -> Events:
+        """The events among them."""
+        return self._events
 
     def _unclaimed(self) -> dict[str, int]:
         with self._lock:
@@ -123,9 +132,11 @@ class KnownRecords:
         return self._journals.read({own.path.stem: own.readable_bytes})
 
     def _begin_anew(self) -> None:
-        before, self._journals = self._journals, Journals(self._folder, self._signers)
+        before = self._journals
+        self._journals = Journals(self._folder, self._signers, in_runs=True)
         self._pruned = (0, Taken(()))
         self._by_kind, self._all, self.tables = {}, [], {}
+        self._events = Events()
         entries = self._read()
         self._index.begin_anew()
         self._verified.clear()
@@ -137,6 +148,7 @@ class KnownRecords:
     def _take(self, entries: Iterable[Entry]) -> None:
         self._index.excuse(self._journals.gone("condemned"))
         batches, by_kind, pruned = [], self._by_kind, self._gone()
+        events = self._events
         prunes, every = self._pruned[0], self._all
         for entry in entries:
             record = entry.record
@@ -146,12 +158,16 @@ class KnownRecords:
                 continue
             if kind == RECORDING and prunes and pruned.has(record):
                 continue
+            every.append(record)
+            if kind in (EVENT, EVENTS):
+                events.append(record)
+                continue
             if kind == TABLE:
                 self._take_table(record)
             if kind not in by_kind:
                 by_kind[kind] = []
             by_kind[kind].append(record)
-            every.append(record)
+        events.look_ends()
         self._index.expect(batches)
 
     def _take_table(self, record: Record) -> None:

@@ -18,6 +18,7 @@ from nbckpt.storage import journal_lines
 from nbckpt.storage.chunk_index import Index
 from nbckpt.storage.ciphers import Cipher, remember
 from nbckpt.storage.configuration import StoredConfig
+from nbckpt.storage.events import Events
 from nbckpt.storage.folder import id_of, open_folder
 from nbckpt.storage.index_frames import Verified
 from nbckpt.storage.known_records import KnownRecords
@@ -254,6 +255,11 @@ class Store:
     def records(self, kind: str) -> Sequence[Record]:
         """All records of a kind that were seen so far, oldest first; not to be changed."""
         return self._known.of_kind(kind)
+
+    @property
+    def events(self) -> Events:
+        """The events among these."""
+        return self._known.events
 
     def all_records(self) -> list[Record]:
         """All records that count now, those of prunes first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import secrets
 import sys
 import time
 from types import TracebackType
@@ -50,7 +51,7 @@ class Bar:
         self._done += size_bytes
         if self._drawing is None and clock.now() - self._began >= PATIENCE_S:
             stream = sys.stderr
-            if _is_terminal(stream) and not _is_notebook():
+            if _is_terminal(stream) and _shell_of_a_page() is None:
                 from rich.progress import DownloadColumn, TransferSpeedColumn
 
                 columns = DownloadColumn(), TransferSpeedColumn()
@@ -216,20 +217,21 @@ class _Line:
 class _Output:
     """An output of the cell that runs, in a notebook."""
 
-    def __init__(self) -> None:
+    def __init__(self, shell: Any) -> None:
         self.console = _console(None, is_terminal=False, is_recorded=True, width=_MOST_COLUMNS)
-        self._handle: Any = None
+        self._shell = shell
+        self._display_id = f"nbckpt-bar-{secrets.token_hex(8)}"
+        self._is_shown = False
 
     def put(self, table: Any) -> None:
         """Show the bar in place of that which is there."""
-        from IPython.display import DisplayHandle
-
-        data = self._as_html_and_text(table)
-        if self._handle is None:
-            self._handle = DisplayHandle()
-            self._handle.display(data, raw=True)
-        else:
-            self._handle.update(data, raw=True)
+        self._shell.display_pub.publish(
+            self._as_html_and_text(table),
+            {},
+            transient={"display_id": self._display_id},
+            update=self._is_shown,
+        )
+        self._is_shown = True
 
     def end(self) -> None:
         """Nothing: it stays."""
@@ -270,16 +272,15 @@ def _console(
 
 
 def _screen() -> _Line | _Output:
-    return _Output() if _is_notebook() else _Line(sys.stderr)
+    shell = _shell_of_a_page()
+    return _Line(sys.stderr) if shell is None else _Output(shell)
 
 
-def _is_notebook() -> bool:
-    """True if a kernel runs the cells, so that outputs are displayed by a page."""
-    if "ipykernel" not in sys.modules:
-        return False
-    from IPython.core.getipython import get_ipython
-
-    return getattr(get_ipython(), "kernel", None) is not None
+def _shell_of_a_page() -> Any:
+    """The shell of a kernel, whose outputs a page displays; None elsewhere."""
+    ipython = sys.modules.get("IPython") if "ipykernel" in sys.modules else None
+    shell = None if ipython is None else ipython.get_ipython()
+    return None if getattr(shell, "kernel", None) is None else shell
 
 
 def _is_terminal(stream: TextIO) -> bool:

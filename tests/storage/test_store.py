@@ -245,7 +245,7 @@ def test_records_come_back_in_order_and_only_once(store: Store) -> None:
     assert first == [event(1), event(2)]
     assert store.refresh() == [event(3)]
     assert store.refresh() == []
-    assert store.records("event") == [event(1), event(2), event(3)]
+    assert [*store.records("event")] == [event(1), event(2), event(3)]
 
 
 def test_another_session_sees_what_is_durable_and_the_bytes_it_names(tmp_path: Path) -> None:

@@ -76,15 +76,14 @@ class Happened:
         if store.generation != self._generation:
             self._generation = store.generation
             self.begin()
-        events = store.records("event")
-        for event in events[self.taken :]:
+        for event in store.events.chosen(("restored", *_MOVES), start=self.taken):
             if event.get("session") != own or "checkpoint" not in event:
                 continue
             if event["event"] == "restored":
                 self._restored.append(_Event.of(event))
             elif event["event"] in _MOVES:
                 self._begin_at(_Event.of(event))
-        self.taken = len(events)
+        self.taken = len(store.events)
         self._follow()
 
     def _begin_at(self, moved: _Event) -> None:
@@ -179,9 +178,9 @@ def restored_in(session: Session) -> list[Run]:
     """
     known = session.timeline.checkpoints
     found = []
-    for event in session.store.records("event"):
+    for event in session.store.events.chosen(("restored",)):
         checkpoint = known.get(str(event.get("checkpoint")))
-        if event["event"] != "restored" or checkpoint is None or not is_trusted(event):
+        if checkpoint is None or not is_trusted(event):
             continue
         if event.get("cell_id") not in (None, checkpoint.cell.cell_id):
             found.append(_Event.of(event).run(checkpoint))

@@ -185,8 +185,8 @@ class Execution:
         until = next(later, math.inf)
         return [
             e
-            for e in self.store.records("event")
-            if e.get("session") == self.session and began_at <= e["at"] < until
+            for e in self.store.events.chosen(since=began_at)
+            if e["at"] < until and e.get("session") == self.session
         ]
 
     async def _wait_for_events(self, number: int) -> None:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 EVENT = "model_calls"
 _RESTORED = ("restored", "continued")
+_COUNTED = (EVENT, *_RESTORED)
 
 
 class Spent(NamedTuple):
@@ -146,7 +147,8 @@ class CostLedger:
         for kind, taken in self._taken.items():
             records = store.records(kind)
             self._taken[kind] = len(records)
-            for record in records[taken:]:
+            new = store.events.chosen(_COUNTED, start=taken) if kind == "event" else records[taken:]
+            for record in new:
                 if kind == RECORDING:
                     cost = self.paid_for(record).cost_usd
                     self.total = self.total.of_call(record, cost)

@@ -116,7 +116,7 @@ def _unfinished(session: Session, start: Checkpoint) -> tuple[str, list[Checkpoi
     None if the last one finished, or if `start` is not on its branch.
     """
     timeline, head = session.timeline, session.position.head
-    begun = _last_begun(session.store.records("event"), session.position.branch)
+    begun = _last_begun([*session.store.events.chosen(_RERUNS)], session.position.branch)
     if head is None or begun is None:
         return None
     origin, newest = begun["origin"], begun["line"]
@@ -131,8 +131,11 @@ def _unfinished(session: Session, start: Checkpoint) -> tuple[str, list[Checkpoi
     return origin, _left(timeline, origin, start.id, line)
 
 
+_RERUNS = ("rerun", "reran")
+
+
 def _last_begun(events: Sequence[Record], branch: str) -> Record | None:
-    own = (e for e in reversed(events) if e["event"] in ("rerun", "reran") and is_trusted(e))
+    own = filter(is_trusted, reversed(events))
     newest = next((e for e in own if e.get("branch") == branch), None)
     if newest is None or newest.get("state") == "done":
         return None
