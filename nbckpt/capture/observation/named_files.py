@@ -12,6 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
 from pathlib import PurePath
 from types import CodeType, FunctionType, MethodType, ModuleType
@@ -27,6 +28,12 @@ MAX_TEXTS = 500
 MAX_ASKED = 5_000
 """The same, and elements of one container, of a cell that asks for files without opening them."""
 
+MAX_REMEMBERED = 2_048
+"""Letters of a text of which is remembered whether it may be a query."""
+
+LONGEST_NAME = 255
+"""Letters of a file's name: NAME_MAX of Linux and macOS, in bytes."""
+
 MAX_ITEMS = 1_000
 """Elements of a container to look at."""
 
@@ -39,21 +46,12 @@ ASKS = frozenset(
 )
 """Calls that ask for a file without opening it: an absent one is an answer."""
 
-READS_FOLDERS = frozenset(
-    {
-        *("read_parquet", "scan_parquet", "read_csv", "scan_csv", "dataset", "ParquetDataset"),
-        *("read_table", "load_dataset", "load_from_disk", "open_zarr", "open_mfdataset"),
-        *("from_parquet", "read_ipc", "scan_ipc", "read_ndjson", "scan_ndjson", "read_json"),
-        *(
-            "from_pretrained",
-            "open_group",
-            "scan_delta",
-            "read_delta",
-            "scan_iceberg",
-            "load_model",
-        ),
-    }
-)
+_FOLDERS = """
+    read_parquet scan_parquet read_csv scan_csv dataset ParquetDataset read_table load_dataset
+    load_from_disk open_zarr open_mfdataset from_parquet read_ipc scan_ipc read_ndjson scan_ndjson
+    read_json from_pretrained open_group scan_delta read_delta scan_iceberg load_model
+"""
+READS_FOLDERS = frozenset(_FOLDERS.split())
 """Calls that read all of a folder."""
 
 _QUOTED = re.compile(r"'([^'\n]{2,400})'|\"([^\"\n]{2,400})\"|\[([^\[\]\n]{2,400})\]")
@@ -212,7 +210,7 @@ class Named:
                     whole = os.path.join(folder, text)  # noqa: PTH118  # texts
                     yield from self._paths_of(whole, asks=asks)
         for text in self.texts:
-            if _QUERY.search(text) or text.count("\n"):
+            if _may_quote(text):
                 yield from self._quoted(text)
         for text in (t for t in self.texts if has_commands and " " in t):
             for word in text.replace("'", " ").replace('"', " ").split()[:1_000]:
@@ -261,7 +259,26 @@ def _running(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def _may_be_path(text: str) -> bool:
+    if len(text) > LONGEST_NAME and not _has_short_names(text):
+        return False
     return len(text) < 1_000 and "\n" not in text and "\0" not in text and "://" not in text
+
+
+def _has_short_names(text: str) -> bool:
+    return "/" in text or "[" in text or len(text) - text.count("*") <= LONGEST_NAME
+
+
+def _may_quote(text: str) -> bool:
+    """True if what stands in quotes inside of a text may be a file."""
+    return _is_query_known(text) if len(text) <= MAX_REMEMBERED else _is_query(text)
+
+
+def _is_query(text: str) -> bool:
+    return "\n" in text or _QUERY.search(text) is not None
+
+
+_is_query_known = lru_cache(2_048)(_is_query)
+"""The texts of a long list are met by each cell that reads it."""
 
 
 def scripts_of(tree: ast.Module) -> Iterator[str]:

@@ -24,7 +24,7 @@ class IndirectReads:
     Attributes
     ----------
     texts
-        Its strings, as far as they are short.
+        The strings among its constants, as far as they are short.
     attributes
         Names of attributes, variables and modules that it uses.
     imports_by_name

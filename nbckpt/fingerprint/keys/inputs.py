@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import secrets
 import sys
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from types import FunctionType
 from typing import Any
 
@@ -65,6 +65,8 @@ class Inputs:
         self.can_import = False
         self.queries: frozenset[str] | None = None  # what is bound whenever one is run
         self.words: set[str] = set()
+        self._met: list[Names] = []  # the names of all code that was met
+        self._n_worded = 0  # of so many of them the words are among `words`
         self.indirect = IndirectReads()
         self.code: dict[int, object] = {}  # the definitions that were met
 
@@ -81,7 +83,8 @@ class Inputs:
         self.queried(self.names)
         self.can_import = self.can_import or self.indirect.imports_by_name or self.has_all
         if self.indirect.imports_by_name:
-            self.modules(sorted(text for text in self.indirect.texts if _is_dotted(text)))
+            texts = self.indirect.texts.union(*map(self._short_texts_in, self._met))
+            self.modules(sorted(filter(_is_dotted, texts)))
         if self.indirect.asks_for_source:
             self.sources()
         if self.indirect.of_gradients():
@@ -212,9 +215,13 @@ class Inputs:
 
     def queried(self, names: Names) -> None:
         """Collect what may be named in a query that some code hands to a function."""
-        self.words.update(self.namespace.keys() & (names.words | self.words_in(names)))
-        if self.queries is None:
+        self._met.append(names)
+        if self.queries is None:  # whoever never queries need not know: texts may be many
             return
+        while self._n_worded < len(self._met):
+            met = self._met[self._n_worded]
+            self._n_worded += 1
+            self.words.update(self.namespace.keys() & (met.words | self.words_in(met)))
         for name in sorted(filter(is_users_name, self.words)):
             self.variable(name, self.queries)
 
@@ -226,12 +233,14 @@ class Inputs:
 
     def words_in(self, names: Names) -> frozenset[str]:
         """The words inside strings that some code has in variables, also in lists and dicts."""
-        found: set[str] = set()
-        for name in sorted(names.loads & self.namespace.keys()):
-            texts = texts_in(self.namespace[name])
-            self.indirect.texts.update(text for text in texts if len(text) <= SHORT)
-            found.update(*map(words_of, texts))
-        return frozenset(found)
+        return frozenset().union(*map(words_of, self._texts_in(names)))
+
+    def _texts_in(self, names: Names) -> Iterator[str]:
+        for name in names.loads & self.namespace.keys():
+            yield from texts_in(self.namespace[name])
+
+    def _short_texts_in(self, names: Names) -> set[str]:
+        return {text for text in self._texts_in(names) if len(text) <= SHORT}
 
     def modules(self, names: Iterable[str]) -> None:
         """Collect the user's own among some modules."""
