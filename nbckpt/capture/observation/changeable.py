@@ -30,6 +30,9 @@ _CONSTANT = (
 )  # fmt: skip
 """Types whose objects nothing changes, and that hold nothing that does."""
 
+_PLAIN = (dict, list, tuple, set)
+"""Types of most objects, of which no more is to be asked."""
+
 _INTERNAL = frozenset({"_mgr", "_item_cache", "_flags", "_cache"})
 """Members of pandas' tables: with its copy on write no two of them share a change."""
 
@@ -130,6 +133,8 @@ def _has_indirectly(value: object, parts: Sequence[object]) -> bool:
 
 def _parts_of(value: Any, modules: Collection[str]) -> Sequence[object] | None:
     kind = type(value)
+    if kind in _PLAIN:
+        return None if kind is dict and is_leaf(value) else referents_of(value)
     if issubclass(kind, type):
         is_made = value.__module__ == "__main__" or "<locals>" in value.__qualname__
         is_own = is_made or value.__module__ in modules

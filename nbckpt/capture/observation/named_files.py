@@ -19,8 +19,10 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from nbckpt.capture.observation.folder_looks import matches_of
+from nbckpt.capture.observation.texts_of_libraries import column_items, texts_of
 from nbckpt.fingerprint.code import nodes_of
 from nbckpt.fingerprint.values.homes import is_user_file
+from nbckpt.fingerprint.values.plain import ATOMS
 
 MAX_TEXTS = 500
 """Texts of one cell to look for on the disk."""
@@ -71,6 +73,8 @@ class Named:
         Attributes and functions that the code mentions.
     patterns
         Patterns that were met by `paths`.
+    asks
+        True if files are asked for without being opened.
     is_full
         True if there is more than is looked at.
     """
@@ -78,6 +82,7 @@ class Named:
     def __init__(self, tree: ast.Module, names: Iterable[str], namespace: Mapping[str, object]):
         self.texts: dict[str, None] = {}
         self.calls: set[str] = set()
+        self.asks = False
         self.patterns: dict[str, None] = {}
         self.is_full = False
         self.namespace = namespace
@@ -97,10 +102,9 @@ class Named:
         else:
             self.is_full = self.is_full or text not in self.texts
 
-    @property
-    def asks(self) -> bool:
-        """True if files are asked for without being opened."""
-        return not ASKS.isdisjoint(self.calls)
+    def _call(self, *names: str) -> None:
+        self.calls.update(names)
+        self.asks = self.asks or not ASKS.isdisjoint(names)
 
     def _items(self, items: Collection[Any]) -> Iterator[Any]:
         limit = MAX_ASKED if self.asks else MAX_ITEMS
@@ -115,9 +119,9 @@ class Named:
                 if type(node.value) is str:
                     self._add(node.value)
             elif isinstance(node, ast.Attribute):
-                self.calls.add(node.attr)
+                self._call(node.attr)
             elif isinstance(node, ast.Name):
-                self.calls.add(node.id)
+                self._call(node.id)
             elif isinstance(node, ast.JoinedStr):
                 self._add(self._pattern(node))
 
@@ -138,6 +142,8 @@ class Named:
         kind = type(value)
         if kind is str:
             self._add(value)
+        elif kind in ATOMS:
+            return
         elif issubclass(kind, PurePath):
             self._add(str(value))
         elif kind in {list, tuple, set, frozenset} and depth < 3:
@@ -158,9 +164,9 @@ class Named:
                     self._of_code(getattr(getattr(member, "__func__", member), "__code__", None))
         else:
             if self.asks and kind.__module__.partition(".")[0] in ("pandas", "numpy"):
-                for item in self._items(_column_items(value)):
+                for item in self._items(column_items(value, MAX_ASKED)):
                     self._of_value(item, depth + 1)
-            for text in _texts_of(value):
+            for text in texts_of(value, MAX_ITEMS):
                 self._add(text)
             if kind.__module__ == "__main__" and depth < 2:
                 for item in islice(_attributes(value), MAX_ITEMS):
@@ -169,7 +175,7 @@ class Named:
     def _of_code(self, code: object) -> None:
         if not isinstance(code, CodeType):
             return
-        self.calls.update(code.co_names)
+        self._call(*code.co_names)
         for constant in code.co_consts:
             if type(constant) is str:
                 self._add(constant)
@@ -187,7 +193,7 @@ class Named:
             while waiting:
                 code = waiting.pop()
                 if isinstance(code, CodeType):
-                    self.calls.update(code.co_names)
+                    self._call(*code.co_names)
                     waiting += [c for c in code.co_consts if isinstance(c, CodeType)]
 
     def paths(self, *, has_commands: bool = False) -> Iterator[str]:
@@ -289,56 +295,6 @@ def scripts_of(tree: ast.Module) -> Iterator[str]:
             body = node.args[2] if is_magic else None
             if isinstance(body, ast.Constant) and isinstance(body.value, str):
                 yield body.value
-
-
-def _column_items(value: Any) -> list[Any]:
-    """The first texts and paths in a frame, column or array."""
-    try:
-        if hasattr(value, "select_dtypes"):
-            value = value.select_dtypes(["object", "string"])
-        if not hasattr(value, "dtype") and not hasattr(value, "columns"):
-            return []
-        if getattr(getattr(value, "dtype", None), "kind", "O") not in "OUT":
-            return []
-        first = value[: MAX_ASKED + 1]
-        array: Any = first.to_numpy() if hasattr(first, "to_numpy") else first
-        items: list[Any] = array.ravel().tolist()
-    except (Exception, SystemExit):  # whatever a library raises of its own object
-        return []
-    return [item for item in items if issubclass(type(item), str | PurePath)]
-
-
-def _files_of_database(value: Any) -> list[str]:
-    """The files of a connection, or of a cursor's, which goes on to give the rows it has."""
-    sqlite3: Any = sys.modules["sqlite3"]
-    cursor = sqlite3.Cursor(value.connection if isinstance(value, sqlite3.Cursor) else value)
-    cursor.row_factory = None
-    return [str(row[2]) for row in cursor.execute("PRAGMA database_list") if row[2]]
-
-
-def _texts_of(value: Any) -> list[str]:
-    """Texts of a library's object about the files that it reads, later or again."""
-    kind = type(value)
-    package = str(kind.__module__).partition(".")[0]
-    try:
-        if package == "polars" and kind.__name__ == "LazyFrame":
-            return [f"from {value.explain(optimized=False)}"]
-        if package == "duckdb" and kind.__name__ == "DuckDBPyRelation":
-            return [f"from {value.sql_query()}"]
-        if package == "pyarrow" and hasattr(kind, "files"):
-            return [str(path) for path in value.files[:MAX_ITEMS]]
-        if package == "sqlite3":
-            return _files_of_database(value)
-        if package in ("numpy", "h5py", "netCDF4", "tables") and hasattr(kind, "filename"):
-            return [str(value.filename)]
-        np: Any = sys.modules.get("numpy")
-        if np is not None and issubclass(type(value), np.memmap):
-            return [str(value.filename)]
-        if package == "xarray":
-            return [str(value.encoding.get("source", ""))]
-    except (Exception, SystemExit):  # whatever a library raises of its own object
-        return []
-    return []
 
 
 def _attributes(value: object) -> list[object]:
