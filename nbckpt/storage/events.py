@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Container, Iterator, Sequence
-from itertools import accumulate, islice
+from itertools import islice
 from typing import Any, overload
 
 from nbckpt.model import Record
@@ -28,9 +28,12 @@ class EventRun(dict[str, Any]):
         What happened, of each.
     offsets
         Where its line begins.
+    places
+        By which they are ordered: as `times`, but of a clock that was set back none is earlier than
+        what stands before it.
     """
 
-    __slots__ = ("again", "names", "offsets", "times")
+    __slots__ = ("again", "late", "names", "offsets", "times")
 
     def __init__(self, again: MembersAt) -> None:
         super().__init__(kind=EVENTS)
@@ -38,9 +41,20 @@ class EventRun(dict[str, Any]):
         self.times = array("d")
         self.names: list[str] = []  # of which there are few
         self.offsets = array("Q")
+        self.late: dict[int, float] = {}
 
-    def add(self, name: str, at: float, offset: int) -> None:
-        """Take one more."""
+    @property
+    def places(self) -> array[float]:
+        """See above."""
+        places = self.times[:]
+        for n, at in self.late.items():
+            places[n] = at
+        return places
+
+    def add(self, name: str, at: float, offset: int, *, not_before: float = 0.0) -> None:
+        """Take one more, which stands behind what was `not_before`."""
+        if at < not_before:
+            self.late[len(self.times)] = not_before
         self.times.append(at)
         self.names.append(name)
         self.offsets.append(offset)
@@ -60,12 +74,12 @@ class Events(Sequence[Record]):
         self._looked = 0  # of so many the order stays
         self._has_new_runs = False
 
-    def append(self, record: Record) -> None:
-        """Take one event, or those of a run."""
+    def append(self, record: Record, at: float) -> None:
+        """Take one event, which stands at this time, or those of a run."""
         if isinstance(record, EventRun):
             self._pieces.append(record)
             self._has_new_runs = True
-            self._times.extend(accumulate(record.times, max))
+            self._times.extend(record.places)
             self._piece_of.extend([len(self._pieces) - 1] * len(record.times))
             self._place_in.extend(range(len(record.times)))
             return
@@ -73,7 +87,7 @@ class Events(Sequence[Record]):
         if not isinstance(last, list):
             self._pieces.append(last := [])
         last.append(record)
-        self._times.append(record.get("at") or 0.0)
+        self._times.append(at)
         self._piece_of.append(len(self._pieces) - 1)
         self._place_in.append(len(last) - 1)
 

@@ -290,7 +290,7 @@ class Follower:
                 is_next = text.endswith(b',"n":%d' % serial)
                 if run is not None and trusted and is_next and (event := event_in(text)):
                     own = serial = serial + 1
-                    run.add(*event, offset)
+                    run.add(*event, offset, not_before=latest)
                     latest = max(latest, event[1])
                     continue
                 try:
@@ -329,10 +329,13 @@ class Follower:
                     at = when(record)
                 if at > latest:  # a clock set back must not reorder a journal
                     latest = at
+                if run is not None and run.times and record["kind"] == "event":
+                    entries.append(Entry(run.places[0], name, serial - 1, run))
+                    run = EventRun(run.again)
                 entries.append(Entry(latest, name, serial, record))
                 serial += 1
         if run is not None and run.times:
-            entries.append(Entry(run.times[0], name, serial - 1, run))
+            entries.append(Entry(run.places[0], name, serial - 1, run))
         # All at once: what a disk refuses in the middle is read again as a whole.
         self._at, self.serial, self._line = latest, serial, number
         self._offset = offset + len(line) + 1

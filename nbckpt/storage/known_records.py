@@ -160,7 +160,7 @@ class KnownRecords:
                 continue
             every.append(record)
             if kind in (EVENT, EVENTS):
-                events.append(record)
+                events.append(record, entry.at)
                 continue
             if kind == TABLE:
                 self._take_table(record)

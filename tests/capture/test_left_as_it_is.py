@@ -10,7 +10,7 @@ from typing import Any
 import matplotlib as mpl
 import pytest
 
-from nbckpt.capture.observation.named_files import _texts_of
+from nbckpt.capture.observation.texts_of_libraries import texts_of
 from nbckpt.fingerprint.values import ValueDigester
 from nbckpt.fingerprint.values.reducing import reduction_of
 from tests.codecs.test_round_trips import define, round_trip
@@ -81,7 +81,7 @@ def test_a_query_goes_on_after_its_files_were_asked_for() -> None:
     cursor = connection.execute("select 1 union select 2 union select 3")
     cursor.fetchone()
 
-    _texts_of(cursor)
+    texts_of(cursor, 1_000)
 
     assert cursor.fetchall() == [(2,), (3,)]
     connection.close()

@@ -160,8 +160,8 @@ def test_runs_that_overlap_are_put_in_order() -> None:
         run = EventRun(lambda offset: {"kind": "event", "event": "ran", "offset": offset})
         for at in times:
             run.add("ran", at, int(at))
-        found.append(run)
-    found.append({"kind": "event", "event": "kept", "at": 3.5})
+        found.append(run, run.times[0])
+    found.append({"kind": "event", "event": "kept", "at": 3.5}, 3.5)
     found.look_ends()
 
     assert [e["at"] for e in found] == [1.0, 2.0, 3.0, 3.5, 4.0, 5.0, 6.0]
