@@ -235,6 +235,7 @@ def test_a_store_elsewhere_is_moved_in(nbckpt: Nbckpt, folder: Path) -> None:
     assert not (folder / ".nbckpt").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "told"),
     [

@@ -73,6 +73,7 @@ def test_what_derives_from_a_container_comes_back(what: str, tmp_path: Path) -> 
     assert again.said.count("put") == plain.said.count("put")
 
 
+@pytest.mark.slow
 def test_the_marker_of_a_module_is_that_marker(tmp_path: Path) -> None:
     cells = ["import functools\nmissing = functools._initial_missing\nd = {'m': missing}", "n = 1"]
     probe = "(missing is functools._initial_missing, d['m'] is missing)"
@@ -95,6 +96,7 @@ def test_a_marker_of_a_module_beside_is_the_one_that_was_there(tmp_path: Path) -
     assert got.value == "False", got.said
 
 
+@pytest.mark.slow
 def test_a_marker_of_the_notebook_stays_its_own(tmp_path: Path) -> None:
     cells = ["missing = object()\nd = {'m': missing}", "n = 1"]
     run_passes(tmp_path, cells, probe="d['m'] is missing")

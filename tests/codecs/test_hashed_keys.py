@@ -135,6 +135,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", CASES)
 def test_keys_are_found_in_the_end(auto: Any, what: str) -> None:
     source, found = CASES[what]
@@ -148,6 +149,7 @@ def test_keys_are_found_in_the_end(auto: Any, what: str) -> None:
     assert hash(back["a"]) == kind.__hash__(back["a"]) != object.__hash__(back["a"])
 
 
+@pytest.mark.slow
 def test_links_that_come_later_come_back(auto: Any) -> None:
     run(auto, NODE.replace("a.near |=", "if 0: a.near |="))
     run(auto, "a.near.add(b); b.near.add(a)")
@@ -157,6 +159,7 @@ def test_links_that_come_later_come_back(auto: Any) -> None:
     assert back["a"] in back["b"].near
 
 
+@pytest.mark.slow
 def test_a_rewind_leaves_the_live_class_as_it_was(auto: Any, shell: Any) -> None:
     run(auto, "%%checkpoint one\n" + NODE)
     own = dict(vars(auto.user_ns["Node"]))
@@ -179,6 +182,7 @@ named = frozenset([c]); c.me = {c: named}
 """
 
 
+@pytest.mark.slow
 def test_frozensets_of_what_leads_to_them_come_back(auto: Any) -> None:
     run(auto, NODE + FROZENSETS)
 
@@ -203,6 +207,7 @@ def test_a_frozenset_in_a_tuple_that_it_leads_to_is_refused_each_time(auto: Any)
     assert "a frozenset of it" in refusals()["a"]
 
 
+@pytest.mark.slow
 def test_a_frozenset_whose_elements_name_what_comes_back_does(auto: Any) -> None:
     run(
         auto,
@@ -230,6 +235,7 @@ def test_a_frozenset_whose_elements_name_what_comes_back_does(auto: Any) -> None
     }
 
 
+@pytest.mark.slow
 def test_what_only_functions_hold_is_filled_too(auto: Any) -> None:
     run(
         auto,
@@ -316,6 +322,7 @@ def test_a_hash_that_raises_in_the_end_costs_its_own_values(auto: Any) -> None:
     assert "a" not in back
 
 
+@pytest.mark.slow
 def test_code_of_a_value_runs_few_times_however_many_names_it_asks_for(auto: Any) -> None:
     run(
         auto,

@@ -82,6 +82,7 @@ FILLED = {
 """What a class derives from, what its `__init__` gives that, and what is done to the object."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("base", MADE)
 def test_no_new_of_the_notebook_is_called(auto: Any, base: str) -> None:
     first, made, given = MADE[base]
@@ -120,6 +121,7 @@ def test_no_init_of_the_notebook_is_called(auto: Any, base: str) -> None:
     assert back["K"].made == [1]
 
 
+@pytest.mark.slow
 def test_the_order_of_an_ordered_dict_with_its_own_ways_comes_back(auto: Any) -> None:
     run(
         auto,
@@ -140,6 +142,7 @@ def test_the_order_of_an_ordered_dict_with_its_own_ways_comes_back(auto: Any) ->
     assert back["v"].popitem(last=False) == ("b", 2)
 
 
+@pytest.mark.slow
 def test_a_class_that_says_how_it_is_pickled_is_called(auto: Any) -> None:
     run(
         auto,
@@ -186,6 +189,7 @@ def test_generic_models_are_those_that_pydantic_makes_of_the_same_parameters(aut
     assert back["Holder"](pairs=[back["p"]]) == back["h"]
 
 
+@pytest.mark.slow
 def test_what_is_made_so_and_answers_for_every_attribute_is_asked_for_none(auto: Any) -> None:
     run(
         auto,
@@ -212,6 +216,7 @@ def test_an_instance_of_a_plain_class_is_left_to_c() -> None:
     assert reducer_for(kind) is None
 
 
+@pytest.mark.slow
 def test_slots_that_nobody_is_to_set_come_back(auto: Any) -> None:
     run(
         auto,

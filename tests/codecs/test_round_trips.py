@@ -311,6 +311,7 @@ plain = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(plain)
 def test_plain_values_come_back_equal(value: object) -> None:
     namespace = {"x": value}

@@ -445,6 +445,7 @@ class Watched(dict[str, Any]):
         super().__setitem__(name, value)
 
 
+@pytest.mark.slow
 @given(programs())
 def test_no_program_reads_a_name_that_was_not_said(program: str) -> None:
     space = Watched()

@@ -233,6 +233,7 @@ def test_ipython_s_own_functions_are_no_inputs(shell: Any) -> None:
     assert not {"In", "Out", "exit", "quit", "open", "get_ipython", "_ih"} & found.inputs.keys()
 
 
+@pytest.mark.slow
 def test_a_key_of_a_cell_holds_through_ipython(shell: Any) -> None:
     shell.run_cell("import math\nwords = {'a', 'b'}\ndef f(x):\n    return x in words")
     here = key("y = f('a')", shell.user_ns)
@@ -372,6 +373,7 @@ def test_code_put_into_a_loaded_module_counts(project: Path, statement: str, cha
     assert difference(old, new) == ["module 'nbckpt_patched' changed"]
 
 
+@pytest.mark.slow
 def test_a_value_deep_in_a_module_counts_for_functions_that_were_imported_from_it(
     project: Path,
 ) -> None:
@@ -429,6 +431,7 @@ print(key_of(ast.parse("y = [f(x) for x in table]"), namespace).digest)
 """
 
 
+@pytest.mark.slow
 def test_a_key_is_the_same_in_every_process() -> None:
     found = set()
     for seed in ("1", "2", "3"):

@@ -373,6 +373,7 @@ def test_what_lies_under_a_null_does_not_count() -> None:
     assert digest(two) == digest(one)
 
 
+@pytest.mark.slow
 def test_a_structure_of_any_depth_has_a_digest() -> None:
     deep: list[Any] = []
     for _ in range(100_000):
@@ -963,6 +964,7 @@ def test_drawing_a_number_does_not_make_randint_another_function() -> None:
     assert digest([random.randint, np.random.rand]) == before
 
 
+@pytest.mark.slow
 def test_a_user_s_module_is_noted_with_those_that_it_imports(project: Any) -> None:
     (project / "nbckpt_helper.py").write_text("import json\nimport nbckpt_deeper\ndef f(): pass\n")
     (project / "nbckpt_deeper.py").write_text("n = 1\n")

@@ -47,6 +47,7 @@ def test_a_store_is_pruned_when_it_is_loaded(shell: Any) -> None:
     assert check(session.store.path).ok
 
 
+@pytest.mark.slow
 def test_it_is_looked_at_once_in_a_minute_and_only_if_asked_for(session: Session) -> None:
     keep_some(session, 30)
     Retaining(session).look()

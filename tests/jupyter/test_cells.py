@@ -337,6 +337,7 @@ def test_rerun_runs_cells_and_loops_from_their_beginning(shell: Any) -> None:
     assert Path("ran.txt").read_text() == "xx"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("magic", ["%%time", "%%capture shown"])
 def test_a_cell_magic_above_the_checkpoint_line_works_as_well(shell: Any, magic: str) -> None:
     cell = f"{magic}\n%%checkpoint a\nwith open('ran.txt', 'a') as f:\n    _ = f.write('x')\ny = 5"

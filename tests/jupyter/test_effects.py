@@ -91,6 +91,7 @@ def test_a_variable_bound_anew_is_restored_beside_the_old_object(shell: Any) -> 
     assert shell.user_ns["raw"] == [0, 1]
 
 
+@pytest.mark.slow
 def test_running_all_twice_keeps_instances_of_their_class(shell: Any) -> None:
     cells = (
         "%%checkpoint h\nclass A:\n    k = 1",
@@ -195,6 +196,7 @@ def drawn_after(seed: int) -> float:
     return generator.random()
 
 
+@pytest.mark.slow
 def test_a_cell_that_failed_and_is_repeated_has_the_inputs_of_its_repetition(shell: Any) -> None:
     cell = (
         "%%checkpoint c\nxs.append(1)\nimport os\n"
@@ -246,6 +248,7 @@ def test_a_value_comes_with_its_class_whether_that_was_asked_for_or_not(shell: A
     assert "other" not in shell.user_ns
 
 
+@pytest.mark.slow
 def test_instances_that_a_function_made_are_of_the_live_class(shell: Any) -> None:
     cells = (
         "class A:\n    def __init__(self):\n        self.d = 0",
@@ -303,6 +306,7 @@ def test_a_generator_that_holds_what_a_cell_changes_sees_the_change(shell: Any) 
     assert shell.user_ns["seen"] == [1, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("now", ["reg = {'m': [1]}", "reg = 5", "reg = {'m': m, 'more': 1}"])
 def test_what_shared_then_and_does_not_now_is_left_alone(shell: Any, now: str) -> None:
     fit = "%%checkpoint fit\nm.append(2)"
@@ -386,6 +390,7 @@ def test_an_alias_is_not_made_of_one_of_two_that_share_no_longer(shell: Any) -> 
     assert names["alias"] is not names["a"]
 
 
+@pytest.mark.slow
 def test_an_alias_shares_after_a_restart_as_it_did(shell: Any, capsys: Any) -> None:
     cells = ["%%checkpoint c0\na = [0]", "%%checkpoint c1\nb = a", "%%checkpoint c2\na.append(2)"]
     for cell in cells:
@@ -416,6 +421,7 @@ def test_a_class_that_is_changed_through_an_instance_is_captured(shell: Any) -> 
     assert (item.seen, item.count) == ([1], 5)
 
 
+@pytest.mark.slow
 def test_what_a_cell_got_from_a_function_that_it_defined_anew_is_the_same_object(
     shell: Any,
 ) -> None:
@@ -454,6 +460,7 @@ def test_what_a_joined_cell_did_by_a_function_that_it_defined_anew_is_kept(
     assert "something other than a cell" not in "".join(capsys.readouterr())
 
 
+@pytest.mark.slow
 def test_a_cell_that_only_changes_who_shares_what_does_so_when_it_is_restored(shell: Any) -> None:
     cells = (
         "%%checkpoint one\na = [1]\nheld = {'h': [1]}",
@@ -538,6 +545,7 @@ def test_what_was_one_object_is_one_after_a_second_run(
     assert shell.user_ns["asked"] == plain.user_ns["asked"]
 
 
+@pytest.mark.slow
 def test_an_address_is_never_that_of_an_earlier_object(shell: Any) -> None:
     cells = (
         "%%checkpoint first\nimport ctypes\nrows = [1]\nat = id(rows)",
@@ -553,6 +561,7 @@ def test_an_address_is_never_that_of_an_earlier_object(shell: Any) -> None:
     assert shell.user_ns["rows"] == [1, 2]
 
 
+@pytest.mark.slow
 def test_nobody_else_is_said_to_have_changed_what_holds_a_deleted_function(
     shell: Any, capsys: Any
 ) -> None:

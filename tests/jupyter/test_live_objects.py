@@ -99,6 +99,7 @@ IN_MEMORY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "touch", "read", "value"), IN_MEMORY.values(), ids=IN_MEMORY)
 def test_what_has_all_its_state_in_memory_is_made_again(
     make: str, touch: str, read: str, value: int, shell: Any
@@ -146,6 +147,7 @@ def test_after_a_restart_it_is_that_of_the_cells_that_found_it(shell: Any) -> No
     assert shell.user_ns["server"] is server
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # it is not closed
 def test_a_restored_cell_is_no_word_of_what_another_cell_made(shell: Any) -> None:
     one, after = "%%checkpoint one\nodd = open('/dev/null')", "%%checkpoint after\npass"
@@ -187,6 +189,7 @@ def test_what_holds_what_a_name_has_no_more_is_made_again(anew: str, shell: Any)
     assert shell.user_ns["found"] == [1, 3]
 
 
+@pytest.mark.slow
 def test_a_cell_that_reads_what_stayed_runs(shell: Any) -> None:
     read = "%%checkpoint read\nfound = server.answered"
     run(shell, f"%%checkpoint one\n{SERVER}").raise_error()
@@ -199,6 +202,7 @@ def test_a_cell_that_reads_what_stayed_runs(shell: Any) -> None:
     assert shell.user_ns["found"] == 1
 
 
+@pytest.mark.slow
 def test_what_was_left_is_not_kept_alive(shell: Any) -> None:
     run(shell, f"%%checkpoint one\n{SERVER}").raise_error()
     run(shell, "import weakref\nserver.answer(); seen = weakref.ref(server)").raise_error()

@@ -83,6 +83,7 @@ def test_a_switch_and_a_rewind_to_before_it_bring_the_values_along(
     assert "on branch 'main', at 'more'" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_what_looks_like_a_format_is_an_expression(kept: Any) -> None:
     run(kept, "target = 'load'", "%fork {target} k={1:2} xs={'k': 'x=1 y'}")
 
@@ -90,6 +91,7 @@ def test_what_looks_like_a_format_is_an_expression(kept: Any) -> None:
     assert kept.user_ns["xs"] == {"k": "x=1 y"}
 
 
+@pytest.mark.slow
 def test_values_given_by_hand_go_through_a_reducer_and_stand_for_a_step(
     kept: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -108,6 +110,7 @@ def test_values_given_by_hand_go_through_a_reducer_and_stand_for_a_step(
     assert kept.user_ns["z"] == 5
 
 
+@pytest.mark.slow
 def test_tags_and_notes_are_shown_in_the_log(kept: Any, capsys: pytest.CaptureFixture[str]) -> None:
     run(
         kept,
@@ -173,6 +176,7 @@ def test_a_difference_shows_itself(kept: Any) -> None:
     assert "<" in result._repr_html_()
 
 
+@pytest.mark.slow
 def test_a_prune_removes_what_nothing_needs(kept: Any, capsys: pytest.CaptureFixture[str]) -> None:
     run(kept, "%nbckpt prune --keep-last 1 --dry-run")
     assert len(timeline_of(kept).checkpoints) == 3
@@ -185,6 +189,7 @@ def test_a_prune_removes_what_nothing_needs(kept: Any, capsys: pytest.CaptureFix
     assert kept.user_ns["y"] == 2
 
 
+@pytest.mark.slow
 def test_settings_are_told_and_remembered_by_the_store(
     kept: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -99,6 +99,7 @@ def test_instances_are_of_the_class_that_another_text_defined_equally(shell: Any
     assert isinstance(shell.user_ns["rows"][0], shell.user_ns["A"])
 
 
+@pytest.mark.slow
 def test_a_default_is_an_instance_of_the_one_class(shell: Any) -> None:
     define = "class Expression:\n    def v(self):\n        return 1\n"
     function = "%%checkpoint f\ndef differ(y, x=x):\n    return isinstance(y, type(x))"
@@ -255,6 +256,7 @@ def test_a_class_that_others_hold_is_made_anew_by_its_cell(shell: Any) -> None:
     assert not isinstance(before, shell.user_ns["A"])
 
 
+@pytest.mark.slow
 def test_a_name_for_the_class_of_an_instance_is_restored_as_that_class(shell: Any) -> None:
     cells = (
         "%%checkpoint a\no = type('Made', (), {'v': 5})()",
@@ -329,6 +331,7 @@ def test_a_default_is_what_the_name_in_it_holds(shell: Any) -> None:
     assert shell.user_ns["f"].__defaults__[0] is shell.user_ns["d"]
 
 
+@pytest.mark.slow
 def test_what_is_made_again_is_as_the_last_of_its_cells_left_it(shell: Any) -> None:
     cells = (
         "import re",
@@ -360,6 +363,7 @@ def test_what_cannot_be_kept_goes_on_holding_what_a_rewind_leaves(shell: Any) ->
     assert shell.user_ns["b"] is b
 
 
+@pytest.mark.slow
 def test_a_closure_that_another_variable_holds_through_a_third_is_made_anew(shell: Any) -> None:
     cells = (
         "%%checkpoint a\ndef pair():\n    held = [5]\n    return lambda: held\ninc = pair()\nf = 0",
@@ -528,6 +532,7 @@ def test_an_odd_value_stops_no_keeping(
     assert was_restored("after")
 
 
+@pytest.mark.slow
 def test_what_a_failed_cell_made_is_changed_once(shell: Any) -> None:
     cells = [
         "%%checkpoint one\nn = 8\nb = [2]",
@@ -556,6 +561,7 @@ def test_what_shares_with_what_cannot_be_kept_is_made_again_with_it(shell: Any) 
     assert shell.user_ns["w"] == ([1, 2, 3], [(1,), (2,), (3,)])
 
 
+@pytest.mark.slow
 def test_a_copy_that_is_made_again_with_what_cannot_be_kept_is_told(
     shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

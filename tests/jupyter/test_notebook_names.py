@@ -61,6 +61,7 @@ def test_a_notebook_has_the_name_that_is_told(by: str, monkeypatch: pytest.Monke
     assert notebook_of(namespace) == name
 
 
+@pytest.mark.slow
 def test_a_shell_of_nobody_says_whose_state_it_brings(
     shell: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -78,6 +79,7 @@ def test_a_shell_of_nobody_says_whose_state_it_brings(
     assert shell.user_ns["v"] == 1
 
 
+@pytest.mark.slow
 def test_of_ones_own_notebook_nothing_is_said(
     shell: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

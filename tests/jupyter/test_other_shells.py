@@ -90,6 +90,7 @@ def test_a_shell_without_what_it_takes_is_named() -> None:
         load(SimpleNamespace(events=None, user_ns={}))  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_kernel_that_does_not_tell_what_was_asked_of_it_is_no_matter(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -355,6 +355,7 @@ def keep_another_class(shell: Any, **others: str) -> None:
     session.checkpoint("replaced")
 
 
+@pytest.mark.slow
 def test_a_class_that_was_another_comes_back_with_its_instances(shell: Any) -> None:
     run_all(
         shell, START, CLASS.replace("Point(k)", "Point(7)"), "%%checkpoint held\nheld = [point]"
@@ -369,6 +370,7 @@ def test_a_class_that_was_another_comes_back_with_its_instances(shell: Any) -> N
     assert shell.user_ns["same"] == (True, True, True)
 
 
+@pytest.mark.slow
 def test_a_class_that_was_another_stays_away_from_an_instance_made_anew(shell: Any) -> None:
     run_all(shell, START, CLASS)
     keep_another_class(shell, point="Point(k)")

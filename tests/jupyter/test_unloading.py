@@ -13,6 +13,7 @@ from nbckpt.steps import current_session
 from tests.kernels import Kernel
 
 
+@pytest.mark.slow
 def test_a_checkpoint_cell_after_unloading_ends_and_says_that_the_magic_is_not_there(
     tmp_path: Path,
 ) -> None:

@@ -119,6 +119,7 @@ def test_a_throttle_whose_work_was_long_once_is_not_late_for_it() -> None:
     assert seen[1] - seen[0] < 3, "not twenty times as long as the first took"
 
 
+@pytest.mark.slow
 def test_a_throttle_works_for_the_last_who_asked() -> None:
     state, seen = [0], []
     throttle = Throttle(lambda: seen.append(state[0]))

@@ -58,6 +58,7 @@ def test_where_no_widget_is_shown_the_log_stands(front: Front) -> None:
     assert data["text/html"].startswith("<pre>")
 
 
+@pytest.mark.slow
 @SUBSHELLS
 def test_a_rewind_changes_the_namespace(front: Front, subshell: bool) -> None:
     if subshell:
@@ -227,6 +228,7 @@ def test_tags_and_notes_are_shown_as_soon_as_they_are_there(front: Front) -> Non
     front.wait(lambda: front.state["rows"][0]["tags"] == [])
 
 
+@pytest.mark.slow
 def test_a_write_can_be_interrupted(front: Front, tmp_path: Path) -> None:
     began = tmp_path / "began"
     # Not one long sleep: Python takes no note of a signal that comes just before a call of the
@@ -256,6 +258,7 @@ def test_a_widget_of_a_cell_that_ran_again_is_closed(front: Front, tmp_path: Pat
     assert front.comm_id != first
 
 
+@pytest.mark.slow
 def test_a_widget_that_the_front_end_closed_is_forgotten(front: Front) -> None:
     front.send({}, kind="comm_close")
     front.run(
@@ -269,6 +272,7 @@ def test_a_widget_that_the_front_end_closed_is_forgotten(front: Front) -> None:
     assert "c" not in front.names
 
 
+@pytest.mark.slow
 def test_what_is_left_after_unloading_is_harmless(front: Front) -> None:
     front.run("%unload_ext nbckpt")
     for op in ("details", "rewind"):
@@ -281,6 +285,7 @@ def test_what_is_left_after_unloading_is_harmless(front: Front) -> None:
     front.run("%load_ext nbckpt")
 
 
+@pytest.mark.slow
 def test_an_installation_without_the_view_says_what_to_do(front: Front) -> None:
     front.run(
         "import pathlib, nbckpt.jupyter.widget as w\nw.CODE = pathlib.Path('/nowhere/timeline.js')\n"
@@ -292,6 +297,7 @@ def test_an_installation_without_the_view_says_what_to_do(front: Front) -> None:
     assert "%nbckpt log" in front.text()
 
 
+@pytest.mark.slow
 def test_loading_nbckpt_imports_no_widget(tmp_path: Path) -> None:
     with Kernel(tmp_path) as other:
         loaded = other.run(

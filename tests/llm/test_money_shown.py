@@ -64,6 +64,7 @@ def test_a_run_has_its_own_calls_and_a_replay_saves(asked: Session) -> None:
     assert ledger.total.unpriced == 1
 
 
+@pytest.mark.slow
 def test_a_book_that_is_read_on_says_what_a_new_one_says(
     asked: Session, provider: Provider
 ) -> None:

@@ -41,6 +41,7 @@ def loop() -> None:
         pass
 
 
+@pytest.mark.slow
 def test_a_loop_of_the_main_thread_is_ended() -> None:
     with pytest.raises(OutOfTimeError), bounded():
         loop()
@@ -75,6 +76,7 @@ def test_one_that_begins_while_the_clock_is_about_to_stop_is_ended(
         begin_late()
 
 
+@pytest.mark.slow
 def test_a_bound_that_an_interrupt_left_is_none_for_what_comes_after(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -140,6 +142,7 @@ def test_a_wait_of_the_main_thread_is_ended() -> None:
     assert time.perf_counter() - began < 60
 
 
+@pytest.mark.slow
 def test_a_loop_of_another_thread_is_ended() -> None:
     ended: list[str] = []
 
@@ -220,6 +223,7 @@ print(*ended)
 """
 
 
+@pytest.mark.slow
 def test_nothing_is_left_that_every_thread_looks_for() -> None:
     """Python 3.11 traced no opcode any more, and looked for what was sent at each step."""
     done = subprocess.run(

@@ -300,6 +300,7 @@ def run_loop(session: Session, stop: int) -> list[int]:
     return ran
 
 
+@pytest.mark.slow
 def test_a_loop_that_is_unfinished_at_the_forked_checkpoint_goes_on_in_the_fork(
     session: Session,
 ) -> None:

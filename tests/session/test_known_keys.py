@@ -226,6 +226,7 @@ def test_what_could_not_be_kept_is_not_taken_for_what_never_was(shell: Any) -> N
         restart(shell)
 
 
+@pytest.mark.slow
 def test_a_result_that_nobody_reads_and_that_is_lost_does_not_count(
     shell: Any, walks: list[object]
 ) -> None:

@@ -457,6 +457,7 @@ PARTS = st.none() | st.booleans() | st.integers() | FINITE | st.text()
 TREES = st.recursive(PARTS, lambda t: st.lists(t) | st.dictionaries(st.text(), t), max_leaves=20)
 
 
+@pytest.mark.slow
 @given(TREES)
 def test_json_is_what_was_given(value: Any) -> None:
     data, changes = encoded(value)
@@ -774,6 +775,7 @@ def test_a_disk_that_refuses_leaves_nothing(
     assert (tmp_path / "out/index.json").exists()
 
 
+@pytest.mark.slow
 def test_what_is_not_there_did_not_end_well_or_is_not_trusted_is_refused(
     shell: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -810,6 +812,7 @@ def test_a_variable_that_is_not_trusted_is_left_out(session: Session, tmp_path: 
     assert done.left[0].reason == "was made by another user, or came from elsewhere"
 
 
+@pytest.mark.slow
 def test_every_door_exports_the_same(
     shell: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

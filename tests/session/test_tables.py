@@ -49,6 +49,7 @@ def test_a_checkpoint_writes_no_parquet(session: Session) -> None:
     assert files(session) == []
 
 
+@pytest.mark.slow
 def test_a_query_makes_the_tables_that_it_reads_and_no_others(session: Session) -> None:
     space = session.namespace
     df = space["df"] = pd.DataFrame({"x": [1, 2]})
@@ -106,6 +107,7 @@ def test_a_table_whose_file_is_gone_is_made_again(session: Session) -> None:
     assert total(session, "variable('df')") == 3
 
 
+@pytest.mark.slow
 def test_frames_of_a_class_of_the_notebook_and_frames_that_share_are_tables(
     session: Session,
 ) -> None:

@@ -101,6 +101,7 @@ def test_without_a_checkpoint_there_is_nothing_to_be_wrong(session: Session) -> 
     assert (sweep.found, sweep.keep()) == (set(), None)
 
 
+@pytest.mark.slow
 def test_a_slice_ends_when_its_time_is_up(session: Session) -> None:
     session.namespace.update({f"slow{n}": Slow() for n in range(3)})
     session.checkpoint("made")

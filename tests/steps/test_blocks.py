@@ -226,6 +226,7 @@ def test_a_block_that_is_not_guarded_runs_each_time_and_a_warning_says_so(tmp_pa
     assert noted(tmp_path) == ["ran", "ran"]
 
 
+@pytest.mark.slow
 def test_a_block_inside_a_function_is_refused_before_it_runs(tmp_path: Path) -> None:
     body = (
         "def f():\n    with nbckpt.checkpoint('deep') as step:\n"
@@ -239,6 +240,7 @@ def test_a_block_inside_a_function_is_refused_before_it_runs(tmp_path: Path) -> 
     assert noted(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_block_without_a_session_says_how_to_open_one(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text("import nbckpt\nwith nbckpt.checkpoint('a') as step:\n    pass\n")

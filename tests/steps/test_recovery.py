@@ -194,6 +194,7 @@ def test_a_block_runs_again_on_the_values_that_it_began_with(shell: Any) -> None
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_after_the_last_attempt_the_error_says_what_was_tried_and_how_to_go_back(
     shell: Any,
 ) -> None:
@@ -217,6 +218,7 @@ def test_after_the_last_attempt_the_error_says_what_was_tried_and_how_to_go_back
     assert shell.user_ns["rows"] == [1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", ["KeyboardInterrupt", "SystemExit", "TypeError"])
 def test_what_was_not_asked_for_is_not_tried_again(shell: Any, error: str) -> None:
     run(shell, "import nbckpt", "times = 0")
@@ -344,6 +346,7 @@ print(rows, attempt.number)
 """
 
 
+@pytest.mark.slow
 def test_a_script_writes_the_loop_itself(tmp_path: Path) -> None:
     done = python(tmp_path, SCRIPT)
 
@@ -401,6 +404,7 @@ def test_however_it_is_written_it_is_tried_again(shell: Any, block: str) -> None
     assert shell.user_ns["made"] == [2]
 
 
+@pytest.mark.slow
 def test_an_error_points_at_the_users_own_line(shell: Any) -> None:
     run(shell, "import nbckpt")
 

@@ -81,6 +81,7 @@ def test_a_cell_goes_through_its_items_and_keeps_nothing(
     assert isinstance(error_of(full.run_cell("nbckpt.track([1])")), UsageError)
 
 
+@pytest.mark.slow
 def test_when_there_is_room_again_the_same_cell_is_kept(
     full: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -98,6 +99,7 @@ def test_when_there_is_room_again_the_same_cell_is_kept(
     assert full.user_ns["sums"] == [0, 1, 4, 1, 2]
 
 
+@pytest.mark.slow
 def test_an_error_in_a_refused_cell_is_the_users_and_ends_it(full: Any) -> None:
     source = "%%checkpoint refused\nfor n in nbckpt.track([1, 0]):\n    len(new) // n"
 
@@ -105,6 +107,7 @@ def test_an_error_in_a_refused_cell_is_the_users_and_ends_it(full: Any) -> None:
     assert isinstance(error_of(full.run_cell("nbckpt.track([1])")), UsageError)
 
 
+@pytest.mark.slow
 def test_a_block_goes_through_its_items_and_what_follows_it_runs(
     full: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -479,6 +479,7 @@ def test_a_value_of_a_module_that_cannot_be_told_counts_as_another(
     assert run(shell, "import mine\nmine.f(); mine.f()", cells[1]) == "4"
 
 
+@pytest.mark.slow
 def test_a_cell_that_is_restored_leaves_a_name_that_it_did_not_bind(shell: Any) -> None:
     cells = ["c = 0; y = [1]; z = y", marked("if c:\n    y = 5")]
     run(shell, *cells)
@@ -499,6 +500,7 @@ def test_a_loop_whose_variable_ends_as_it_began_is_restored(shell: Any) -> None:
     assert was_restored(shell)
 
 
+@pytest.mark.slow
 def test_why_names_the_variable_that_may_be_left_as_it_is(
     shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

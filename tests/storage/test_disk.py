@@ -115,6 +115,7 @@ def test_records_that_a_full_disk_refused_go_out_with_the_next(tmp_path: Path) -
         torn.close()
 
 
+@pytest.mark.slow
 def test_bytes_that_a_failed_sync_may_have_lost_are_written_again(tmp_path: Path) -> None:
     """An image on a disk that fills up: its file system takes the bytes, and its sync fails."""
     with mounted(tmp_path / "small", "-t", "tmpfs", "-o", "size=24m", "tmpfs") as small:

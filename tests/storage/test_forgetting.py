@@ -81,6 +81,7 @@ def notebook(tmp_path: Path, provider: Provider):
     notebook.end()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("restarted", [True, False], ids=["after a restart", "while it lives"])
 def test_calls_of_steps_without_a_checkpoint_go_when_asked(
     notebook: Notebook, restarted: bool

@@ -31,6 +31,7 @@ def written(path: Path, count: int) -> Journal:
     return journal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", [None, bytes(32)])
 @given(records, st.integers(0, 10**9))
 def test_a_line_reads_back_as_its_record(
@@ -49,6 +50,7 @@ def test_a_line_reads_back_as_its_record(
     assert serial_of(text) == serial
 
 
+@pytest.mark.slow
 @given(records, st.data())
 def test_a_flipped_bit_is_seen(record: dict[str, object], data: st.DataObject) -> None:
     line = bytearray(Signer().line(encode(record), 0)[:-1])

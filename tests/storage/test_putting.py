@@ -93,6 +93,7 @@ def test_zeros_among_other_chunks_are_mapped_with_them(store: Store) -> None:
     assert store.get_blob(digest)[1] == data
 
 
+@pytest.mark.slow
 def test_a_large_part_lies_in_one_piece_whatever_thread_wrote_it(store: Store) -> None:
     data = bytearray(os.urandom(40 * MIB))
     digest = store.put_blob([b"", data])
@@ -154,6 +155,7 @@ def test_a_restored_array_is_put_back_without_a_look_at_it(
     store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("failing", [1, 7, 20])
 def test_a_write_that_is_refused_in_any_thread_gives_the_room_back(
     store: Store, monkeypatch: pytest.MonkeyPatch, failing: int
@@ -206,6 +208,7 @@ def test_an_interrupt_leaves_no_chunk_that_was_not_written(
     assert check(store.path).problems == ()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
 def test_a_forked_child_puts_and_reads_large_parts_with_threads_of_its_own(tmp_path: Path) -> None:
     store = Store.open(tmp_path / "s")

@@ -181,6 +181,7 @@ def test_a_large_answer_is_whole(provider: Provider, client: OpenAI) -> None:
     assert provider.answered == 2
 
 
+@pytest.mark.slow
 def test_an_answer_without_an_end_is_all_there(provider: Provider) -> None:
     provider.never_close(times=2)
 
@@ -210,6 +211,7 @@ def test_answers_are_compressed_for_those_who_take_it(provider: Provider, client
     assert "".join(each.choices[0].delta.content or "" for each in stream).startswith("Answer 3")
 
 
+@pytest.mark.slow
 def test_a_marker_makes_the_same_prompt_fail_so_often(provider: Provider) -> None:
     def status_of(prompt: str) -> int:
         return httpx.post(provider.url + CHAT, json=asking(prompt)).status_code

@@ -793,6 +793,7 @@ def histories(draw: st.DrawFn) -> list[Record]:
     return records
 
 
+@pytest.mark.slow
 @hypothesis.given(histories(), st.randoms(use_true_random=False))
 def test_the_graph_is_the_same_in_whatever_order_records_come(
     records: list[Record], random: Random

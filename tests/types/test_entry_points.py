@@ -155,6 +155,7 @@ def test_a_type_that_pickle_refuses_comes_back_with_what_it_shares(process: Proc
     assert back == {"cells": [1, 2, 3], "one": True, "kind": "Field"}
 
 
+@pytest.mark.slow
 def test_without_the_adapter_it_is_refused(process: Process, packages: Path) -> None:
     (packages / "fieldlib_nbckpt-1.0.dist-info" / "entry_points.txt").unlink()
 
@@ -222,6 +223,7 @@ def test_it_is_exported_in_an_open_format(process: Process, tmp_path: Path) -> N
     assert json.loads((tmp_path / "out" / entry["file"]).read_text()) == [1, 2, 3]
 
 
+@pytest.mark.slow
 def test_an_adapter_refuses_by_a_sentence_of_its_own(process: Process) -> None:
     found = process.run(
         """
@@ -235,6 +237,7 @@ def test_an_adapter_refuses_by_a_sentence_of_its_own(process: Process) -> None:
     assert "it is secret" in found["refused"][0]
 
 
+@pytest.mark.slow
 def test_values_that_never_change_tie_no_variables(process: Process) -> None:
     found = process.run(
         """

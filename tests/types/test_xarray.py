@@ -54,6 +54,7 @@ def told(before: object, after: object) -> list[tuple[str, str]]:
 # -- kept and restored
 
 
+@pytest.mark.slow
 def test_all_of_a_dataset_comes_back(auto: Any) -> None:
     run(auto, MAKE)
     assert refusals() == {}
@@ -80,6 +81,7 @@ def test_variables_views_and_attributes_that_are_shared_stay_so(auto: Any) -> No
     assert back["t"].variable is back["ds"].variables["t"]
 
 
+@pytest.mark.slow
 def test_an_empty_dict_that_a_variable_holds_stays_the_dataset_s(auto: Any) -> None:
     run(auto, "import xarray as xr\nds = xr.Dataset({'a': ('x', [1])}); attrs = ds.attrs")
     back = resumed(auto)
@@ -104,6 +106,7 @@ def test_changes_in_place_are_kept_and_taken_back(auto: Any) -> None:
     assert ds.n.values.tolist() == [1, 2]
 
 
+@pytest.mark.slow
 def test_a_copy_is_kept_apart_and_what_has_the_same_coordinates_is_not(session: Session) -> None:
     ds = made()
     session.namespace.update(ds=ds, other=ds.copy(deep=True), warm=ds.t + 1)
@@ -158,6 +161,7 @@ def accessor(auto: Any) -> Iterator[Any]:
     del xr.Dataset.geo
 
 
+@pytest.mark.slow
 def test_an_accessor_is_no_part_of_the_value_until_it_remembers_something(accessor: Any) -> None:
     ds = accessor.user_ns["ds"]
     before = digest(ds)

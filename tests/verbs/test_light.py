@@ -37,6 +37,7 @@ def test_importing_loads_no_heavy_package(module: str) -> None:
     assert loaded.isdisjoint(HEAVY)
 
 
+@pytest.mark.slow
 def test_a_script_that_keeps_a_plain_value_loads_no_heavy_package(tmp_path: Path) -> None:
     loaded = loaded_by(
         f"import nbckpt\nx = [1, 2]\ns = nbckpt.open({str(tmp_path)!r} + '/s', globals())\n"
@@ -80,6 +81,7 @@ def test_loading_into_ipython_and_resuming_loads_only_what_that_needs(tmp_path: 
     assert after.isdisjoint({f"nbckpt.{name}" for name in cells})
 
 
+@pytest.mark.slow
 def test_all_public_names_are_there() -> None:
     loaded_by("import nbckpt\nfor name in nbckpt.__all__:\n    assert getattr(nbckpt, name)")
 

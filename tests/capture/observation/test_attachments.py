@@ -173,6 +173,7 @@ def test_an_edited_attachment_counts_below_in_the_same_process(kind: str, tmp_pa
     assert got.value == run_passes(tmp_path / "b", cells, other, plain=True).value, got.said
 
 
+@pytest.mark.slow
 def test_code_of_a_restored_cell_is_known_when_it_is_called(tmp_path: Path) -> None:
     cells = ["x = 1", *ATTACHING["attribute of a function in a function"]]
     run_passes(tmp_path, cells)
@@ -180,6 +181,7 @@ def test_code_of_a_restored_cell_is_known_when_it_is_called(tmp_path: Path) -> N
     assert run_passes(tmp_path, cells).restored == [0, 1, 3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(ATTACHING.keys() - {"standard input", "mock"}))
 def test_an_unchanged_attachment_leaves_the_reader_restored(kind: str, tmp_path: Path) -> None:
     cells = ATTACHING[kind]
@@ -230,6 +232,7 @@ def test_rewinding_takes_back_what_was_attached_since(tmp_path: Path) -> None:
     assert (got.value, earlier.value, undone.value) == ("1", "False", "2")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("attached", "change"),
     [
@@ -271,6 +274,7 @@ def test_resuming_names_what_is_missing_and_the_cell_to_run(tmp_path: Path) -> N
     assert "run the cell that sets it, `json.mine = lambda: 1`" in got.said
 
 
+@pytest.mark.slow
 def test_resuming_sets_a_plain_attribute_again(tmp_path: Path) -> None:
     cells = ["import this_day as json; a = 1", "json.mine = 5", "c = 3"]
     (tmp_path / "site-packages").mkdir()
@@ -291,6 +295,7 @@ EXTENDING = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("cell", "known", "named"),
     [
@@ -317,6 +322,7 @@ def test_plain_data_registered_under_a_name_of_the_cells_comes_back(
     assert named == ("'hot' in ext.Extensions.known: run the cell that sets it" in got.said)
 
 
+@pytest.mark.slow
 def test_a_plain_registration_is_restored_and_taken_back(tmp_path: Path) -> None:
     (tmp_path / "site-packages").mkdir()
     (tmp_path / "site-packages" / "ext.py").write_text(EXTENDING)
@@ -356,6 +362,7 @@ def test_a_change_in_a_module_beside_the_notebook_is_repeated(change: str, tmp_p
         assert 1 in got.restored, got.said
 
 
+@pytest.mark.slow
 def test_what_a_function_deletes_of_a_library_that_it_imports_counts(tmp_path: Path) -> None:
     cells = [
         "def go():\n    import colorsys\n    del colorsys.ONE_THIRD",
@@ -427,6 +434,7 @@ def test_what_a_module_beside_sets_on_what_it_is_given_counts(kind: str, tmp_pat
     assert 0 in got.restored, got.said
 
 
+@pytest.mark.slow
 def test_what_an_import_machinery_sets_is_not_the_notebooks(tmp_path: Path) -> None:
     cells = [
         "def mark(module): module.__spec__ = module.__loader__ = None\nimport sys, colorsys",
@@ -656,6 +664,7 @@ IN_PLACE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", IN_PLACE)
 def test_what_changes_an_attachment_in_place_runs(kind: str, tmp_path: Path) -> None:
     cells = IN_PLACE[kind]

@@ -307,6 +307,7 @@ def test_a_restored_block_hands_its_files_to_the_cell_around_it(cell: Callable[.
     assert cell(outer, "outer") == "file 'd.txt' changed"
 
 
+@pytest.mark.slow
 def test_temporary_files_caches_and_libraries_do_not_count(
     shell: Any, cell: Callable[..., str]
 ) -> None:

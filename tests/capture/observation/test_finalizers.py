@@ -43,6 +43,7 @@ def test_what_is_called_when_an_object_goes_counts(kind: str, how: str, tmp_path
     assert {0, 1, 3} <= set(again.restored), again.said
 
 
+@pytest.mark.slow
 def test_of_a_container_that_is_brought_back_nothing_is_dropped(tmp_path: Path) -> None:
     making = (
         "d = {'p': [A(), A()]}\nfor p in d['p']: _ = weakref.finalize(p, log.append, word)\ndel p"
@@ -55,6 +56,7 @@ def test_of_a_container_that_is_brought_back_nothing_is_dropped(tmp_path: Path) 
     assert again.value == "['gone']", again.said
 
 
+@pytest.mark.slow
 def test_a_proxy_is_not_asked(tmp_path: Path) -> None:
     cells = [FIRST, "a = A()\np = weakref.proxy(a)", "a.x = 2", "y = p.x"]
     run_passes(tmp_path / "a", cells)

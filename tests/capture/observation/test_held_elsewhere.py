@@ -289,6 +289,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_restored_notebook_is_as_one_that_ran(case: Case, tmp_path: Path) -> None:
     for folder in (tmp_path / "plain", tmp_path / "kept"):

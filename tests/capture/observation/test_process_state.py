@@ -71,6 +71,7 @@ SETUP = (
 FILTER = "warnings.filterwarnings('{}', message=MESSAGE)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("above", "setting"),
     [("import colorsys, wave", FILTER), ("", f"import colorsys, wave\n{FILTER}")],
@@ -204,6 +205,7 @@ LOGGED = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["", "skip"])
 def test_a_logger_writes_to_the_stream_that_the_notebook_holds(tmp_path: Path, mode: str) -> None:
     cells = [MARK + cell for cell in (*LOGGED, "y = buf.getvalue()")]
@@ -248,6 +250,7 @@ def test_going_back_gives_a_handler_its_format_again(tmp_path: Path) -> None:
     assert answer.value == "Ax\n"
 
 
+@pytest.mark.slow
 def test_what_a_logger_writes_to_a_file_is_an_effect_of_its_cell(tmp_path: Path) -> None:
     cells = [
         "import logging\nlg = logging.getLogger('sd'); lg.propagate = False\n"
@@ -342,6 +345,7 @@ def test_after_rewinds_a_hook_is_the_object_that_the_notebook_holds(
     assert tuple(answer.value) == wanted
 
 
+@pytest.mark.slow
 def test_a_sum_is_restored_where_only_tables_are_shown_otherwise(tmp_path: Path) -> None:
     options = "pd.set_option('display.precision', {})"
     cells = [NUMBERS, options.format(3), f"{MARK}s = pd.Series([1, 2]).sum()", f"{MARK}print(s)"]
@@ -445,6 +449,7 @@ def test_a_handler_that_is_a_variable_comes_back_with_it(tmp_path: Path, mode: s
     assert answer.restored == [0, 1, 2], answer.said
 
 
+@pytest.mark.slow
 def test_a_handler_whose_function_is_another_now_stays_the_one_that_was_set(
     tmp_path: Path,
 ) -> None:
@@ -538,6 +543,7 @@ READS = {
 """Of each: a library, code of the notebook in its settings that reads `k`, and what calls it."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["", "skip"])
 @pytest.mark.parametrize("kind", READS)
 def test_what_the_code_in_a_setting_reads_counts(tmp_path: Path, kind: str, mode: str) -> None:
@@ -573,6 +579,7 @@ def test_what_a_name_was_bound_to_before_makes_no_step_depend_on_a_setting(tmp_p
     assert again.restored == [0, 1, 2]
 
 
+@pytest.mark.slow
 def test_a_filter_whose_message_is_made_on_the_spot_is_seen(tmp_path: Path) -> None:
     use = "def f(t):\n    try: warnings.warn(t)\n    except UserWarning: return 1\n    return 0"
     one = "warnings.filterwarnings('error', message='foo')"

@@ -25,6 +25,7 @@ MADE = {
 """A cell that is edited, and one that reads what it makes."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MADE)
 def test_an_edit_is_seen_below(tmp_path: Path, kind: str) -> None:
     made, use = MADE[kind]
@@ -36,6 +37,7 @@ def test_an_edit_is_seen_below(tmp_path: Path, kind: str) -> None:
     assert answer.restored == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MADE)
 def test_what_did_not_change_is_restored(tmp_path: Path, kind: str) -> None:
     cells = [MADE[kind][0].format("a"), MADE[kind][1]]

@@ -290,6 +290,7 @@ CAME_BACK = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("made", "use", "expected"), CAME_BACK.values(), ids=CAME_BACK)
 def test_a_rewind_in_the_same_kernel_makes_it_again(
     shell: Any, made: str, use: str, expected: str
@@ -480,6 +481,7 @@ def test_a_file_that_is_read_line_by_line_is_named(
     assert "defect" not in told
 
 
+@pytest.mark.slow
 def test_a_function_without_a_module_is_a_function_as_any_other(
     shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -83,6 +83,7 @@ def made(shell: Any, name: str, *lines: str) -> None:
     run(shell, "\n".join([f"v = lib.{name}", *lines]))
 
 
+@pytest.mark.slow
 def test_what_does_not_load_is_refused_at_once_and_costs_nothing_else(
     library: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -106,6 +107,7 @@ def test_what_comes_back_as_another_is_refused_with_what_differs(library: Any) -
     assert refusals()["v"] == "does not come back as it is: v['it'].n is 5 and comes back as 0"
 
 
+@pytest.mark.slow
 def test_another_way_is_taken_where_one_loses_something(library: Any) -> None:
     made(library, "Careless(5)")
 
@@ -163,6 +165,7 @@ def test_what_is_another_at_each_look_is_kept(library: Any) -> None:
     assert library.user_ns["lib"].Restless.count == 0  # its property ran in the copy alone
 
 
+@pytest.mark.slow
 def test_a_wrapper_that_asks_what_it_wraps_for_everything_comes_back(library: Any) -> None:
     made(library, "Wrapper([1, 2])", "more = lib.Wrapper(lib.Wrapper({'a': 1}))")
 
@@ -172,6 +175,7 @@ def test_a_wrapper_that_asks_what_it_wraps_for_everything_comes_back(library: An
     assert namespace["more"].get("a") == 1
 
 
+@pytest.mark.slow
 def test_a_type_is_tried_once(library: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     made(library, "Restless()")
     copies: list[object] = []
@@ -222,6 +226,7 @@ def test_clients_in_containers_come_back_with_all_that_they_trust(auto: Any) -> 
     assert (again.verify_mode, again.check_hostname) == (context.verify_mode, True)
 
 
+@pytest.mark.slow
 def test_a_key_of_the_environment_is_not_written(
     auto: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
 ) -> None:
@@ -298,6 +303,7 @@ def test_a_changed_client_in_a_container_is_kept_with_it(auto: Any) -> None:
     assert namespace["h"].headers["x"] == "y"
 
 
+@pytest.mark.slow
 def test_what_python_does_to_threads_in_a_copy_is_no_difference(auto: Any) -> None:
     run(
         auto,
@@ -400,6 +406,7 @@ def test_a_class_that_takes_all_members_in_is_tried_a_few_times(
     assert resumed(auto)["v"].a24 == 24
 
 
+@pytest.mark.slow
 def test_code_that_raises_an_interrupt_when_it_is_loaded_is_refused(auto: Any) -> None:
     run(
         auto,

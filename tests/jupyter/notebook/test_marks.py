@@ -29,6 +29,7 @@ def test_a_cell_that_ran_and_is_not_kept_yet_has_no_mark(shell: Any) -> None:
     assert "plot" not in notebook.marks()
 
 
+@pytest.mark.slow
 def test_running_all_again_leaves_no_cell_without_a_mark_on_the_way(shell: Any) -> None:
     notebook = notebook_that_ran(shell)
 
@@ -39,6 +40,7 @@ def test_running_all_again_leaves_no_cell_without_a_mark_on_the_way(shell: Any) 
     assert states["embed"] == states["train"] == "checkpointed"
 
 
+@pytest.mark.slow
 def test_marks_hold_after_a_prune(shell: Any) -> None:
     notebook = notebook_that_ran(shell)
     notebook.run("train", load="%%checkpoint load\ndf = [5] * k")
@@ -50,6 +52,7 @@ def test_marks_hold_after_a_prune(shell: Any) -> None:
     assert notebook.states()["load"] == "checkpointed"
 
 
+@pytest.mark.slow
 def test_after_a_rewind_the_marks_are_those_of_the_moment(shell: Any) -> None:
     notebook = notebook_that_ran(shell)
     notebook.run(setup="k = 4")

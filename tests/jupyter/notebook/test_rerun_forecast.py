@@ -135,6 +135,7 @@ def test_a_cell_that_failed_is_not_said_never_to_have_run(shell: Any) -> None:
     assert planned(notebook, "load")["bad"] == ("runs", "it failed")
 
 
+@pytest.mark.slow
 def test_a_cell_with_a_block_is_not_said_to_have_no_checkpoint(shell: Any) -> None:
     notebook = notebook_that_ran(shell)
     notebook.run(block="import nbckpt\nwith nbckpt.checkpoint('b') as step:\n    c = len(df)")

@@ -79,6 +79,7 @@ def test_a_refused_trust_is_told_and_can_be_asked_for_again(timeline: Timeline) 
     expect(timeline.page.get_by_role("alertdialog")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_details_say_which_variables_need_trust(timeline: Timeline) -> None:
     details = histories.details(rows(trusted=False)[0])
     details["variables"][0]["trusted"] = False

@@ -85,6 +85,7 @@ def test_what_is_the_same_is_not_loaded(session: Session) -> None:
     assert BUILT == ["p", "p"]
 
 
+@pytest.mark.slow
 def test_variables_that_lie_in_one_blob_are_loaded_once(session: Session) -> None:
     BUILT.clear()
     before, after = Noted("shared", 1), Noted("shared", 2)
@@ -210,6 +211,7 @@ def test_after_its_time_a_comparison_only_says_what_differs(session: Session) ->
     assert "not looked into" in found.text()
 
 
+@pytest.mark.slow
 def test_a_large_pickle_is_not_loaded(session: Session) -> None:
     BUILT.clear()
     two(session, {"x": Noted("x", 1)}, {"x": Noted("x", 2)})

@@ -55,6 +55,7 @@ def leaves(value: Any, path: str = "") -> dict[str, Any]:
     return {path: value}
 
 
+@pytest.mark.slow
 @given(trees)
 def test_a_value_is_the_same_as_its_copy(value: Any) -> None:
     assert detail(value, copy.deepcopy(value), Limits()).is_same
@@ -81,6 +82,7 @@ def test_two_values_are_told_the_same_only_if_they_are_equal(before: Any, after:
     assert are_equal(before, after) == is_same
 
 
+@pytest.mark.slow
 @given(dicts, dicts)
 def test_every_leaf_that_differs_is_described(before: Any, after: Any) -> None:
     old, new = {"root": before}, {"root": after}

@@ -102,6 +102,7 @@ def test_new_memory_at_an_old_address_is_not_known(libc: Any) -> None:
     libc.free(new)
 
 
+@pytest.mark.slow
 @needs_tracker
 def test_memory_that_moved_or_grew_is_not_known(libc: Any) -> None:
     place = libc.malloc(64 * MIB)

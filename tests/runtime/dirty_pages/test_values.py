@@ -105,6 +105,7 @@ def test_of_a_large_array_the_order_counts_and_the_strides_do_not(make: Callable
     assert digest(np.asfortranarray(array)) != digest(array)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_columns", [3, 70])
 def test_the_blocks_of_a_large_frame_do_not_count(n_columns: int) -> None:
     array = numbers(N_ROWS, n_columns)

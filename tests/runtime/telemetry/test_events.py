@@ -122,6 +122,7 @@ def test_what_did_not_come_back_is_named(session: Session) -> None:
     store.close()
 
 
+@pytest.mark.slow
 def test_a_restored_step_tells_what_it_saved_and_a_failed_one_that_it_failed(
     shell: Any, told: pytest.LogCaptureFixture
 ) -> None:
@@ -189,6 +190,7 @@ def _no_room(_: int) -> None:
     raise OSError(28, "No space left on device")
 
 
+@pytest.mark.slow
 def test_without_a_handler_nothing_is_printed(tmp_path: Path) -> None:
     code = (
         "import socket, nbckpt\nc = socket.socket()\n"

@@ -247,6 +247,7 @@ def test_prunes_begin_before_the_store_is_full() -> None:
 # -- what waits
 
 
+@pytest.mark.slow
 def test_with_no_background_memory_all_is_written_while_the_cell_is_held(store: Store) -> None:
     session = Session(store, {}, notebook="test", settings=Settings(max_background_memory=0))
     session.namespace["x"] = np.random.default_rng(0).bytes(20 * MB)

@@ -154,6 +154,7 @@ def test_telemetry_can_be_turned_off(tmp_path: Path) -> None:
     assert not any(name.startswith("nbckpt") for name in found["metrics"])
 
 
+@pytest.mark.slow
 def test_nothing_is_imported_to_find_out_whether_anybody_wants_it(tmp_path: Path) -> None:
     code = (
         f"import sys, nbckpt\nx = 1\ns = nbckpt.open({str(tmp_path / 's')!r}, globals())\n"

@@ -282,6 +282,7 @@ del client"""
         assert "are not replayed, as they may be another user's" in "\n".join(told)
 
 
+@pytest.mark.slow
 def test_an_annotation_of_somebody_elses_joins_nothing(
     shell: Any, moves: Callable[[], None], tmp_path: Path
 ) -> None:
@@ -315,6 +316,7 @@ def test_recorded_cells_are_not_run_again(
     assert noted(tmp_path) == ["b ran"]
 
 
+@pytest.mark.slow
 def test_ones_own_work_beside_it_comes_back(shell: Any, moves: Callable[[], None]) -> None:
     run(shell, "def theirs(): return 1\nplain = [1]")
     run(shell, "%checkpoint all")

@@ -56,6 +56,7 @@ def run(shell: Any, source: str) -> Any:
     return shell.run_cell(source, store_history=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("second", "goes_on"), [("ann", True), ("bob", False)])
 def test_only_ones_own_loop_goes_on_where_it_stopped(
     shell: Any, become: Callable[[str], None], second: str, goes_on: bool

@@ -210,6 +210,7 @@ def test_trust_is_shown_asked_for_and_given(
     assert strange.ran == []
 
 
+@pytest.mark.slow
 def test_a_prune_and_work_on_top_of_it_make_nothing_of_it_trusted(
     opened: Any, strange: Strange, capsys: pytest.CaptureFixture[str]
 ) -> None:

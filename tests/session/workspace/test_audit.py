@@ -319,6 +319,7 @@ def test_a_value_that_takes_long_is_not_sampled(session: Session, cell: Cell) ->
     assert session.workspace.audit.search.looked_at == 0
 
 
+@pytest.mark.slow
 def test_a_value_that_took_long_once_is_sampled_again_some_time(
     session: Session, cell: Cell
 ) -> None:
@@ -418,6 +419,7 @@ def test_a_defect_of_the_audit_breaks_no_checkpoint(
     assert "a defect in nbckpt" in thorough.writes.news[0]
 
 
+@pytest.mark.slow
 @pytest.mark.changes_unseen
 def test_in_a_shell_it_is_shown_and_the_cell_stands(
     shell: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -488,6 +490,7 @@ def test_a_kernel_writes_what_it_found_to_the_log(
     assert [(one["name"], one["path"]) for one in found] == [("d", "d[1]")]
 
 
+@pytest.mark.slow
 def test_what_a_function_registered_for_events_changes_is_kept(shell: Any) -> None:
     shell.run_cell("%nbckpt config verify raise", store_history=True)
     shell.run_cell("%reload_ext nbckpt", store_history=True)

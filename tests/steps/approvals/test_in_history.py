@@ -42,6 +42,7 @@ def answered(shell: Any) -> Callable[[str, str], int]:
     return run
 
 
+@pytest.mark.slow
 def test_a_rerun_asks_nothing_that_was_answered(
     shell: Any, answered: Callable[[str, str], int]
 ) -> None:
@@ -50,6 +51,7 @@ def test_a_rerun_asks_nothing_that_was_answered(
     assert shell.user_ns["ok"] is True
 
 
+@pytest.mark.slow
 def test_a_fork_with_other_data_asks_anew_and_keeps_both(
     shell: Any, answered: Callable[[str, str], int]
 ) -> None:
@@ -69,6 +71,7 @@ def test_an_edited_cell_keeps_its_answer(shell: Any, answered: Callable[[str, st
     assert shell.user_ns["ok"] is True
 
 
+@pytest.mark.slow
 def test_what_is_rerun_afresh_asks_anew_and_the_newest_answer_counts(
     shell: Any, answered: Callable[[str, str], int]
 ) -> None:

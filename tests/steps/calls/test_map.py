@@ -237,6 +237,7 @@ def picky(x):
 """
 
 
+@pytest.mark.slow
 def test_the_first_error_is_raised_and_what_was_done_is_kept(notebook: Notebook) -> None:
     with pytest.raises(ValueError, match="no 3") as raised:
         mapped(notebook, "picky, range(8)", f"bad = [3]{PICKY}")

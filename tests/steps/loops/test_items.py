@@ -135,6 +135,7 @@ def test_an_asynchronous_collection_asks_for_async_for(shell: Any) -> None:
     unload(shell)
 
 
+@pytest.mark.slow
 def test_a_checkpoint_cell_tracks_and_maps_without_a_name_of_its_step(shell: Any) -> None:
     load(shell)
     shell.run_cell("import nbckpt")

@@ -349,6 +349,7 @@ def test_a_loop_inside_a_function_is_refused(shell: Any) -> None:
     assert shell.user_ns["seen"] == []
 
 
+@pytest.mark.slow
 def test_a_loop_in_a_cell_with_await_is_at_the_top_level(shell: Any) -> None:
     run(shell, "import nbckpt, asyncio\nseen = []")
 
@@ -362,6 +363,7 @@ def test_a_loop_in_a_cell_with_await_is_at_the_top_level(shell: Any) -> None:
     assert shell.user_ns["seen"] == [1, 2]
 
 
+@pytest.mark.slow
 def test_a_checked_store_knows_what_its_unfinished_loops_need(shell: Any) -> None:
     run(shell, "import nbckpt\nseen = []")
     run(

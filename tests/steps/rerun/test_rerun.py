@@ -45,6 +45,7 @@ def kept(name: str, source: str = "x = 1", **members: object) -> Checkpoint:
     return replace(made, **members)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_script_runs_its_recorded_blocks_again(script: Session) -> None:
     script.fork("start", values={"k": 5})
 

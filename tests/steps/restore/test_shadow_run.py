@@ -69,6 +69,7 @@ def why_untold(session: Session, source: str, **changed: Any) -> str:
     return why
 
 
+@pytest.mark.slow
 @pytest.mark.changes_unseen
 def test_a_step_that_is_restored_though_it_reads_another_value_is_told(
     session: Session, step: Run, monkeypatch: pytest.MonkeyPatch
@@ -90,6 +91,7 @@ def test_a_step_that_is_restored_though_it_reads_another_value_is_told(
     assert session.namespace["y"] == 2
 
 
+@pytest.mark.slow
 @pytest.mark.changes_unseen
 def test_where_the_setting_says_so_it_is_an_error(
     session: Session, step: Run, monkeypatch: pytest.MonkeyPatch
@@ -254,6 +256,7 @@ def test_code_that_wants_to_act_outside_is_stopped(
     assert Path("there").read_text() == "there"
 
 
+@pytest.mark.slow
 def test_what_is_open_leads_nowhere_and_what_is_read_is_read_apart(
     session: Session, tmp_path: Path
 ) -> None:

@@ -126,6 +126,7 @@ def test_a_flipped_byte_is_found_without_the_key(
     assert main(["check", "--store", str(path)]) == 0
 
 
+@pytest.mark.slow
 def test_a_line_or_a_chunk_of_another_store_with_the_same_key_is_not_taken(
     key: str, tmp_path: Path
 ) -> None:

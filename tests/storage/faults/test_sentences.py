@@ -131,6 +131,7 @@ def test_a_store_of_a_newer_nbckpt_is_left_alone(kept: Path) -> None:
     assert is_whole(kept)
 
 
+@pytest.mark.slow
 def test_a_store_from_before_1_0_is_named_when_nbckpt_is_loaded(tmp_path: Path) -> None:
     store = tmp_path / ".nbckpt"
     (store / "journal").mkdir(parents=True)
@@ -236,6 +237,7 @@ def test_a_damaged_head_is_not_resumed_and_a_rewind_to_it_brings_back_the_rest(k
     assert "not restored: text: str did not come back" in plain(rewound)
 
 
+@pytest.mark.slow
 def test_the_check_names_what_is_damaged_and_exits_with_3(kept: Path) -> None:
     whole = nbckpt(kept, "check")
     damage(kept)
