@@ -6,7 +6,7 @@ import math
 from array import array
 from collections.abc import Container, Iterator, Sequence
 from itertools import islice
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 from nbckpt.model import Record
 from nbckpt.storage.journal_lines import MembersAt, placed_event
@@ -63,45 +63,48 @@ class EventRun(dict[str, Any]):
 class Events(Sequence[Record]):
     """The events that were seen, in the order of a store's records.
 
-    Those of runs take some 24 bytes each, and are records only as long as somebody looks at one.
+    Those of runs take some 16 bytes each beside those of their run, and are records only as long as
+    somebody looks at one. Another thread may read them while new ones come.
     """
 
     def __init__(self) -> None:
         self._pieces: list[list[Record] | EventRun] = []
-        self._times = array("d")  # a clock that was set back reorders no journal
-        self._piece_of = array("I")
-        self._place_in = array("I")
+        self._columns = _Columns(array("d"), array("I"), array("I"))
         self._looked = 0  # of so many the order stays
         self._has_new_runs = False
 
     def append(self, record: Record, at: float) -> None:
         """Take one event, which stands at this time, or those of a run."""
+        columns = self._columns
         if isinstance(record, EventRun):
             self._pieces.append(record)
             self._has_new_runs = True
-            self._times.extend(record.places)
-            self._piece_of.extend([len(self._pieces) - 1] * len(record.times))
-            self._place_in.extend(range(len(record.times)))
+            columns.piece.extend([len(self._pieces) - 1] * len(record.times))
+            columns.place.extend(range(len(record.times)))
+            columns.time.extend(record.places)  # last: by these others know how many there are
             return
         last = self._pieces[-1] if self._pieces else None
         if not isinstance(last, list):
             self._pieces.append(last := [])
         last.append(record)
-        self._times.append(at)
-        self._piece_of.append(len(self._pieces) - 1)
-        self._place_in.append(len(last) - 1)
+        columns.piece.append(len(self._pieces) - 1)
+        columns.place.append(len(last) - 1)
+        columns.time.append(at)
 
     def look_ends(self) -> None:
         """Put those of one look, which come journal by journal, in the order of their times."""
-        start, times = self._looked, self._times[self._looked :]
-        self._looked, has_runs = len(self._times), self._has_new_runs
+        columns, start = self._columns, self._looked
+        times = columns.time[start:]
+        self._looked, has_runs = len(columns.time), self._has_new_runs
         self._has_new_runs = False
         if not has_runs or all(a <= b for a, b in zip(times, islice(times, 1, None), strict=False)):
             return
         order = [start + n for n in sorted(range(len(times)), key=times.__getitem__)]
-        self._times[start:] = array("d", map(self._times.__getitem__, order))
-        self._piece_of[start:] = array("I", map(self._piece_of.__getitem__, order))
-        self._place_in[start:] = array("I", map(self._place_in.__getitem__, order))
+        time, piece, place = columns.time[:start], columns.piece[:start], columns.place[:start]
+        time.extend(map(columns.time.__getitem__, order))
+        piece.extend(map(columns.piece.__getitem__, order))
+        place.extend(map(columns.place.__getitem__, order))
+        self._columns = _Columns(time, piece, place)  # at once
 
     def chosen(
         self, names: Container[str] | None = None, *, start: int = 0, since: float = -math.inf
@@ -115,33 +118,49 @@ class Events(Sequence[Record]):
         since
             Seconds since the epoch.
         """
-        for n in range(start, len(self._times)):
-            if self._times[n] < since:
+        columns = self._columns
+        for n in range(start, len(columns.time)):
+            if columns.time[n] < since:
                 continue
-            piece, place = self._pieces[self._piece_of[n]], self._place_in[n]
-            if isinstance(piece, EventRun) and piece.times[place] < since:
-                continue
-            if names is not None:
-                name = (
-                    piece.names[place] if isinstance(piece, EventRun) else piece[place].get("event")
-                )
-                if name not in names:
-                    continue
-            yield self[n]
+            piece, place = self._pieces[columns.piece[n]], columns.place[n]
+            name, at = _told(piece, place)
+            if at >= since and (names is None or name in names):
+                yield _record_of(piece, place)
+
+    def __iter__(self) -> Iterator[Record]:
+        return self.chosen()
 
     def __len__(self) -> int:
-        return len(self._times)
+        return len(self._columns.time)
 
     @overload
     def __getitem__(self, index: int) -> Record: ...
     @overload
     def __getitem__(self, index: slice) -> list[Record]: ...
     def __getitem__(self, index: int | slice) -> Record | list[Record]:
-        if isinstance(index, slice):
-            return [self[n] for n in range(*index.indices(len(self._times)))]
-        piece, place = self._pieces[self._piece_of[index]], self._place_in[index]
-        if isinstance(piece, EventRun):
-            return placed_event(
-                piece.names[place], piece.times[place], piece.again, piece.offsets[place]
-            )
-        return piece[place]
+        columns = self._columns
+        places = range(len(columns.time))[index]
+        if isinstance(places, range):
+            return [_record_of(self._pieces[columns.piece[n]], columns.place[n]) for n in places]
+        return _record_of(self._pieces[columns.piece[places]], columns.place[places])
+
+
+class _Columns(NamedTuple):
+    """Of each event by what it is ordered, in which piece it is, and its place there."""
+
+    time: array[float]
+    piece: array[int]
+    place: array[int]
+
+
+def _told(piece: list[Record] | EventRun, place: int) -> tuple[str, float]:
+    if isinstance(piece, EventRun):
+        return piece.names[place], piece.times[place]
+    return str(piece[place].get("event", "")), piece[place].get("at") or 0.0
+
+
+def _record_of(piece: list[Record] | EventRun, place: int) -> Record:
+    if isinstance(piece, EventRun):
+        name, at, offset = piece.names[place], piece.times[place], piece.offsets[place]
+        return placed_event(name, at, piece.again, offset)
+    return piece[place]

@@ -6,11 +6,13 @@ import io
 import secrets
 import sys
 import time
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
 
 from nbckpt.runtime import clock
 from nbckpt.runtime.interrupts import whole
+from nbckpt.text.escape import on_a_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,6 +23,8 @@ PATIENCE_S = 1.0
 
 DRAW_EVERY_S = 0.1
 """A bar that is shown is drawn again no sooner."""
+
+DAY_S = 86_400.0
 
 _ERASE = "\r\x1b[2K"
 _MOST_COLUMNS = 100
@@ -166,8 +170,11 @@ class _Drawing:
             auto_refresh=False,
             console=screen.console,
             get_time=clock.now,
+            speed_estimate_period=DAY_S,  # of the last items, however long each takes
         )
-        self._task = self._progress.add_task(what, total=total, completed=done, beside="")
+        self._task = self._progress.add_task(
+            on_a_line(what), total=total, completed=done, beside=""
+        )
         self._progress.tasks[0].start_time = began
         self._drawn_at = 0.0
 
@@ -185,9 +192,10 @@ class _Line:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._is_terminal = _is_terminal(stream)
+        is_terminal = _is_terminal(stream)
         self._text = ""
-        self.console = _console(getattr(stream, "encoding", None), self._is_terminal)
+        self.console = _console(getattr(stream, "encoding", None), is_terminal)
+        self._is_terminal = is_terminal and not self.console.is_dumb_terminal
 
     def put(self, table: Any) -> None:
         """Show the bar in place of that which is there."""
@@ -207,11 +215,13 @@ class _Line:
             self._write(_ERASE)
 
     def _write(self, text: str) -> None:
-        try:
-            self._stream.write(text)
+        with suppress(Exception):  # nobody reads any more, or it is the notebook's own
+            try:
+                self._stream.write(text)
+            except UnicodeEncodeError as error:
+                known = text.encode(error.encoding, "replace").decode(error.encoding)
+                self._stream.write(known)
             self._stream.flush()
-        except (OSError, ValueError):  # nobody reads any more, or it is closed
-            pass
 
 
 class _Output:
@@ -286,5 +296,5 @@ def _shell_of_a_page() -> Any:
 def _is_terminal(stream: TextIO) -> bool:
     try:
         return bool(stream.isatty())
-    except (AttributeError, ValueError):  # none, or closed
+    except Exception:  # there is none, it is closed, or it is the notebook's own
         return False

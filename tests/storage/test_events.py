@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -168,3 +170,51 @@ def test_runs_that_overlap_are_put_in_order() -> None:
     assert [e["event"] for e in found if e["at"] == 3.5] == ["kept"]
     assert [e.get("offset") for e in found.chosen(("ran",))] == [1, 2, 3, 4, 5, 6]
     assert found[-1]["at"] == 6.0
+
+
+def test_of_a_clock_that_was_set_back_none_is_older_than_asked_for(tmp_path: Path) -> None:
+    records = [{**RECORDS[0], "at": at} for at in (5000.0, 1000.0)]
+    folder = written(tmp_path / "store", {"a": records}, lambda text: text)
+    for shelved_bytes in (0, 1 << 20):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(journal, "SHELVED_BYTES", shelved_bytes)
+            store = Store.open(folder)
+            store.refresh()
+            assert [e["at"] for e in store.events.chosen(since=4000.0)] == [5000.0]
+            store.close()
+
+
+@pytest.mark.parametrize("in_runs", [False, True])
+def test_another_thread_may_read_while_new_ones_come(in_runs: bool) -> None:
+    found = Events()
+    stop, problems = threading.Event(), list[Exception]()
+
+    def look() -> None:
+        while not stop.is_set():
+            try:
+                if n := len(found):
+                    assert found[n - 1]["event"] == "ran"
+                    assert len([*found.chosen(("never",), start=n - 1)]) == 0
+            except Exception as error:
+                problems.append(error)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    reader = threading.Thread(target=look)
+    reader.start()
+    try:
+        for n in range(3_000):
+            if in_runs:
+                run = EventRun(lambda offset: {"kind": "event", "event": "ran"})
+                for at in (float(n), float(n) - 5):
+                    run.add("ran", at, 0)
+                found.append(run, float(n))
+            else:
+                found.append({"kind": "event", "event": "ran", "at": float(n)}, float(n))
+            found.look_ends()
+    finally:
+        stop.set()
+        reader.join()
+        sys.setswitchinterval(before)
+
+    assert problems == []

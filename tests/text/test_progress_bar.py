@@ -135,6 +135,69 @@ def test_a_stream_that_nobody_reads_ends_no_loop(
     assert bar.done == 2
 
 
+class Written:
+    """A notebook's own stream, which can do no more than it must."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, text: str) -> None:
+        self.text += text
+
+    def isatty(self) -> bool:
+        raise OSError
+
+
+@pytest.mark.parametrize("stream", [Written(), None])
+def test_a_stream_that_can_do_little_ends_no_loop(
+    stream: Written | None, monkeypatch: pytest.MonkeyPatch, at_once: None
+) -> None:
+    monkeypatch.setattr("sys.stderr", stream)
+    bar = LoopBar("embed", 1)
+    bar.advance()
+    bar.close()
+    with Bar("saving", 10) as of_bytes:
+        of_bytes.advance(10)
+
+    assert bar.done == 1
+    assert stream is None or " 1/1 " in stream.text
+
+
+def test_what_a_terminal_cannot_write_is_written_otherwise(
+    terminal: Terminal, at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = terminal.write
+
+    def ascii_only(text: str) -> int:
+        text.encode("ascii")
+        return write(text)
+
+    monkeypatch.setattr(terminal, "write", ascii_only)
+    monkeypatch.setattr(Terminal, "encoding", "ascii", raising=False)
+    bar = LoopBar("caf\u00e9\nof two lines", 1)
+    bar.advance()
+    bar.close()
+
+    shown = terminal.shown()
+    assert "caf?" in shown
+    assert " 1/1 " in shown
+    assert shown.count("\n") == 1
+
+
+def test_the_remaining_time_of_long_items_is_told(
+    terminal: Terminal, at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr("nbckpt.runtime.clock.now", lambda: now)
+    bar = LoopBar("embed", 20)
+    for _ in range(4):
+        now += 60.0
+        bar.advance()
+    bar.close()
+
+    assert "0:16:00" in terminal.shown()
+
+
 def test_nothing_is_shown_of_what_is_done_soon(terminal: Terminal) -> None:
     bar = LoopBar("embed", 2)
     bar.advance()

@@ -191,8 +191,9 @@ class Trials:
     def _may_not_be_filled(group: Group, values: Mapping[str, object]) -> bool:
         """True if a frozenset or a reference in a group may keep a hash of before."""
         assert group.encoded is not None
-        stream = bytes(group.encoded.parts[0])  # payloads and buffers hold no opcodes
-        may_hold = pickle.FROZENSET in stream or any(
+        # Buffers hold no opcodes; a payload may be a stream, too.
+        streams = (part for part in group.encoded.parts if isinstance(part, bytes))
+        may_hold = any(pickle.FROZENSET in stream for stream in streams) or any(
             issubclass(kind, weakref.ref) for kind in group.encoded.kinds
         )
         return may_hold and may_not_be_filled(values[name] for name in group.names)

@@ -76,7 +76,8 @@ class Happened:
         if store.generation != self._generation:
             self._generation = store.generation
             self.begin()
-        for event in store.events.chosen(("restored", *_MOVES), start=self.taken):
+        new = store.events.chosen(("restored", *_MOVES), start=self.taken)
+        for event in [*map(dict, new)]:  # before anything of it counts
             if event.get("session") != own or "checkpoint" not in event:
                 continue
             if event["event"] == "restored":

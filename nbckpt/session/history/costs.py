@@ -146,8 +146,10 @@ class CostLedger:
             self._n_prices, self._prices = len(prices), prices_in(prices)
         for kind, taken in self._taken.items():
             records = store.records(kind)
+            # What a disk refuses is refused before any of it is counted.
+            events = store.events.chosen(_COUNTED, start=taken) if kind == "event" else ()
+            new = [*map(dict, events)] if kind == "event" else records[taken:]
             self._taken[kind] = len(records)
-            new = store.events.chosen(_COUNTED, start=taken) if kind == "event" else records[taken:]
             for record in new:
                 if kind == RECORDING:
                     cost = self.paid_for(record).cost_usd
