@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 import threading
 from collections.abc import Callable
@@ -12,8 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nbckpt.errors import FormatError
 from nbckpt.model import Record
-from nbckpt.storage import journal
+from nbckpt.session.history.costs import CostLedger
+from nbckpt.session.session import Session
+from nbckpt.storage import journal, shelves
 from nbckpt.storage.events import EventRun, Events
 from nbckpt.storage.journal import whole_journal
 from nbckpt.storage.line_signatures import Signer
@@ -218,3 +222,29 @@ def test_another_thread_may_read_while_new_ones_come(in_runs: bool) -> None:
         sys.setswitchinterval(before)
 
     assert problems == []
+
+
+def test_what_a_disk_refuses_once_is_counted_the_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal, "SHELVED_BYTES", 0)
+    calls = [{**RECORDS[0], "event": "model_calls", "at": 1.0 + n, "replayed": 1} for n in range(9)]
+    folder = written(tmp_path / "store", {"a": calls}, lambda text: text)
+    session = Session(Store.open(folder), {})
+    session.store.refresh()
+    ledger, read_at, n_reads = CostLedger(), shelves.read_at, 0
+
+    def refusing(fd: int, size: int, offset: int) -> bytes:
+        nonlocal n_reads
+        n_reads += 1
+        if n_reads == 4:
+            raise OSError(errno.EIO, "input/output error")
+        return read_at(fd, size, offset)
+
+    monkeypatch.setattr(shelves, "read_at", refusing)
+    with pytest.raises(FormatError):
+        ledger.take(session.store, session.timeline)
+    ledger.take(session.store, session.timeline)
+
+    assert ledger.total.replayed == 9
+    session.store.close()
