@@ -18,7 +18,8 @@ from nbckpt.storage.disk import files_in, read_at, read_whole, reading
 from nbckpt.storage.envelope import envelope_of
 from nbckpt.storage.folder import ENCRYPTION, MARK, read_mark
 from nbckpt.storage.index_frames import WholeFrame, whole_frame
-from nbckpt.storage.journal import SUFFIX, whole_lines
+from nbckpt.storage.journal import SUFFIX
+from nbckpt.storage.journal_follower import whole_lines
 from nbckpt.storage.line_signatures import digest_of_line
 from nbckpt.storage.packs import HEADER, frame_offsets, header_problem, open_pack
 from nbckpt.storage.packs import SUFFIX as PACK

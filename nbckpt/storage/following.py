@@ -17,7 +17,8 @@ from nbckpt.storage.ciphers import cipher_of
 from nbckpt.storage.disk import files_in, reread
 from nbckpt.storage.file_names import is_name
 from nbckpt.storage.folder import id_of_store
-from nbckpt.storage.journal import PRUNE, SUFFIX, WRITER, Entry, Follower
+from nbckpt.storage.journal import PRUNE, SUFFIX, WRITER, Entry
+from nbckpt.storage.journal_follower import Follower
 from nbckpt.storage.record_counts import Claims, seen
 from nbckpt.storage.signers import TICK_NS, Signers
 

@@ -30,7 +30,8 @@ from nbckpt.storage.disk import (
 from nbckpt.storage.folder import id_of_store
 from nbckpt.storage.following import Journals
 from nbckpt.storage.index_frames import RAW, SEALED, Batch, Frame, Name, Place, chained
-from nbckpt.storage.journal import BATCH, PRUNE, SUFFIX, whole_lines
+from nbckpt.storage.journal import BATCH, PRUNE, SUFFIX
+from nbckpt.storage.journal_follower import whole_lines
 from nbckpt.storage.new_files import create_beside
 from nbckpt.storage.packs import MAPPED_BYTES, PAGE_BYTES, PackWriter, find_frames, open_pack
 from nbckpt.storage.packs import SUFFIX as PACK

@@ -17,7 +17,7 @@ from nbckpt.errors import FormatError
 from nbckpt.model import Record
 from nbckpt.session.history.costs import CostLedger
 from nbckpt.session.session import Session
-from nbckpt.storage import journal, shelves
+from nbckpt.storage import journal_follower, shelves
 from nbckpt.storage.events import EventRun, Events
 from nbckpt.storage.journal import whole_journal
 from nbckpt.storage.line_signatures import Signer
@@ -57,7 +57,7 @@ def written(folder: Path, journals: Journals, change: Callable[[bytes], bytes]) 
 def seen(folder: Path, *, shelved_bytes: int) -> dict[str, Any]:
     """What a process knows of a store."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(journal, "SHELVED_BYTES", shelved_bytes)
+        patch.setattr(journal_follower, "SHELVED_BYTES", shelved_bytes)
         store = Store.open(folder)
         store.refresh()
         found = store.events
@@ -131,7 +131,7 @@ def test_damage_and_doubt_are_told_all_the_same(
 
 
 def test_what_comes_later_is_taken_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal, "SHELVED_BYTES", 0)
+    monkeypatch.setattr(journal_follower, "SHELVED_BYTES", 0)
     reader = Store.open(tmp_path / "store")
     writer = Store.open(tmp_path / "store")
     for number in range(3):
@@ -181,7 +181,7 @@ def test_of_a_clock_that_was_set_back_none_is_older_than_asked_for(tmp_path: Pat
     folder = written(tmp_path / "store", {"a": records}, lambda text: text)
     for shelved_bytes in (0, 1 << 20):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(journal, "SHELVED_BYTES", shelved_bytes)
+            patch.setattr(journal_follower, "SHELVED_BYTES", shelved_bytes)
             store = Store.open(folder)
             store.refresh()
             assert [e["at"] for e in store.events.chosen(since=4000.0)] == [5000.0]
@@ -227,7 +227,7 @@ def test_another_thread_may_read_while_new_ones_come(in_runs: bool) -> None:
 def test_what_a_disk_refuses_once_is_counted_the_next_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal, "SHELVED_BYTES", 0)
+    monkeypatch.setattr(journal_follower, "SHELVED_BYTES", 0)
     calls = [{**RECORDS[0], "event": "model_calls", "at": 1.0 + n, "replayed": 1} for n in range(9)]
     folder = written(tmp_path / "store", {"a": calls}, lambda text: text)
     session = Session(Store.open(folder), {})

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nbckpt.storage.journal import Follower, Journal, is_live, when
+from nbckpt.storage.journal import Journal, is_live, when
+from nbckpt.storage.journal_follower import Follower
 from nbckpt.storage.journal_lines import encode, read_text, serial_of
 from nbckpt.storage.line_signatures import Signer
 from nbckpt.storage.record_shapes import wrong_member

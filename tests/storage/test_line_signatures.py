@@ -16,7 +16,7 @@ from nbckpt.errors import FormatError
 from nbckpt.model import is_trusted
 from nbckpt.storage.check import check
 from nbckpt.storage.folder import id_of_store
-from nbckpt.storage.journal import Follower
+from nbckpt.storage.journal_follower import Follower
 from nbckpt.storage.journal_lines import encode, read_text
 from nbckpt.storage.line_signatures import Signer
 from nbckpt.storage.mark_repair import mend_mark

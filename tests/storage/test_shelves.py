@@ -8,7 +8,7 @@ import pytest
 
 from nbckpt.errors import FormatError
 from nbckpt.model import Record
-from nbckpt.storage import journal as journals
+from nbckpt.storage import journal_follower as journals
 from nbckpt.storage.check import check
 from nbckpt.storage.journal_lines import Unread
 from nbckpt.storage.line_signatures import Opened
