@@ -40,7 +40,7 @@ object does not say what it was fed."""
 
 @pytest.fixture(scope="module")
 def outcomes(request: pytest.FixtureRequest) -> Iterator[Outcomes]:
-    """What nbckpt answers to the traps of the tests that were chosen.
+    """The answers of nbckpt to the traps of the tests that were chosen.
 
     The traps of a batch run one after the other in forks of a process.
     """

@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nbckpt.model import Record
@@ -72,6 +72,7 @@ def health_of(session: Session, settings: Settings, *, is_own: bool = False) -> 
     size = sum(found.sizes.values())
     most = settings.max_store_size
     problems, placed = list(store.damages), _placed(session)
+    recent = [*store.events.chosen(FAILURES | STALE, since=now - DAY_S)]
     return {
         "ok": not problems,
         "problems": problems,
@@ -85,8 +86,8 @@ def health_of(session: Session, settings: Settings, *, is_own: bool = False) -> 
         "branches": len(session.timeline.branches),
         "newest": _newest(placed, now),
         "sessions": {"alive": found.alive, "dead": found.dead},
-        "failures": _recent(store.events.chosen(FAILURES, since=now - DAY_S)),
-        "stale": _recent(store.events.chosen(STALE, since=now - DAY_S)),
+        "failures": _told(recent, FAILURES),
+        "stale": _told(recent, STALE),
         "pruned_at": _utc(max((r["at"] for r in store.records("prune")), default=None)),
         "questions": len(Questions(store.records(APPROVAL)).waiting),
         "untrusted": store.trust.untrusted()._asdict(),
@@ -145,11 +146,11 @@ def _newest(placed: Sequence[Record], now: float) -> dict[str, object] | None:
     }
 
 
-def _recent(events: Iterable[Record]) -> dict[str, object]:
-    recent = list(events)
-    last = recent[-1] if recent else None
+def _told(recent: Sequence[Record], kinds: frozenset[str]) -> dict[str, object]:
+    own = [event for event in recent if event["event"] in kinds]
+    last = own[-1] if own else None
     told = last and {"event": last["event"], "at": _utc(last["at"]), "error": last.get("error")}
-    return {"count": len(recent), "last": told}
+    return {"count": len(own), "last": told}
 
 
 def _unwritten(session: Session) -> dict[str, object]:

@@ -11,6 +11,9 @@ from typing import Any, NamedTuple, overload
 from nbckpt.model import Record
 from nbckpt.storage.journal_lines import MembersAt, placed_event
 
+EVENT = "event"
+"""Kind of a record of an event."""
+
 EVENTS = "events"
 """Kind of an `EventRun` among the records of a journal; no line has it."""
 
@@ -46,6 +49,8 @@ class EventRun(dict[str, Any]):
     @property
     def places(self) -> array[float]:
         """See above."""
+        if not self.late:
+            return self.times
         places = self.times[:]
         for n, at in self.late.items():
             places[n] = at
@@ -107,19 +112,26 @@ class Events(Sequence[Record]):
         self._columns = _Columns(time, piece, place)  # at once
 
     def chosen(
-        self, names: Container[str] | None = None, *, start: int = 0, since: float = -math.inf
+        self,
+        names: Container[str] | None = None,
+        *,
+        start: int = 0,
+        stop: int | None = None,
+        since: float = -math.inf,
     ) -> Iterator[Record]:
         """Those from the place `start` on that say what one of `names` says, and are not older.
 
         Parameters
         ----------
         names
-            What happened; None for all.
+            Names of events; None for all.
+        stop
+            The place before which they stand; by default all that are there.
         since
             Seconds since the epoch.
         """
         columns = self._columns
-        for n in range(start, len(columns.time)):
+        for n in range(start, len(columns.time) if stop is None else stop):
             if columns.time[n] < since:
                 continue
             piece, place = self._pieces[columns.piece[n]], columns.place[n]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nbckpt.storage import file_calls
 from nbckpt.storage.disk import read_at, reading
-from nbckpt.storage.events import EventRun
+from nbckpt.storage.events import EVENT, EventRun
 from nbckpt.storage.journal import BATCH, LOST, Entry, when
 from nbckpt.storage.journal_lines import MembersAt, Unread, event_in, read_text, serial_of
 from nbckpt.storage.line_signatures import Signer
@@ -30,7 +30,7 @@ class Follower:
     signer
         Of the journal; by default one that trusts nothing.
     in_runs
-        Whether to give the events of a large journal as one `EventRun` a read.
+        Whether to give the events of a large journal as `EventRun`s.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class Follower:
                     at = when(record)
                 if at > latest:  # a clock set back must not reorder a journal
                     latest = at
-                if run is not None and run.times and record["kind"] == "event":
+                if run is not None and run.times and record["kind"] == EVENT:
                     entries.append(Entry(run.places[0], name, serial - 1, run))
                     run = EventRun(run.again)
                 entries.append(Entry(latest, name, serial, record))

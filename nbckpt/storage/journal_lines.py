@@ -114,8 +114,8 @@ def read_text(
             placing = _placing(*recording.groups())
             placing = placing if trusted else _marked(placing)
             return Unread(again or text, placing, _SETTLED_OF_RECORDING, offset)
-        elif kind == b"event" and (event := _EVENT.match(text)):
-            return placed_event(_text(event[1]), float(event[2]), text, trusted=trusted)
+        elif kind == b"event" and (event := event_in(text)):
+            return placed_event(*event, text, trusted=trusted)
         record = members_of(text, trusted=trusted)
         if trusted and wrong_member(record):
             if not can_be_mended(record):
@@ -129,7 +129,7 @@ def read_text(
 
 
 def event_in(text: bytes) -> tuple[str, float] | None:
-    """What happened, and when, by a line that is an event's; None of others."""
+    """The name and the time of the event that a line's text tells; None of other lines."""
     event = _EVENT.match(text)
     return None if event is None else (_text(event[1]), float(event[2]))
 

@@ -11,7 +11,7 @@ from nbckpt.model import Record, is_trusted
 from nbckpt.runtime.gc_pause import uncollected
 from nbckpt.storage.chunk_index import Index
 from nbckpt.storage.counted_records import CHECKPOINT, TABLE, Taken
-from nbckpt.storage.events import EVENTS, Events
+from nbckpt.storage.events import EVENT, EVENTS, Events
 from nbckpt.storage.following import Journals
 from nbckpt.storage.index_frames import Verified
 from nbckpt.storage.journal import BATCH, PRUNE, Entry
@@ -21,8 +21,6 @@ from nbckpt.timeline.recordings import RECORDING
 
 PLACING = (PRUNE, CHECKPOINT, "head", "tag", "note", "drop")
 """Kinds of records that say where checkpoints stand, and not what happened."""
-
-EVENT = "event"
 
 
 class KnownRecords:

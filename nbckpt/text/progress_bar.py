@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import secrets
 import sys
 import time
@@ -23,8 +24,6 @@ PATIENCE_S = 1.0
 
 DRAW_EVERY_S = 0.1
 """A bar that is shown is drawn again no sooner."""
-
-DAY_S = 86_400.0
 
 _ERASE = "\r\x1b[2K"
 _MOST_COLUMNS = 100
@@ -170,7 +169,7 @@ class _Drawing:
             auto_refresh=False,
             console=screen.console,
             get_time=clock.now,
-            speed_estimate_period=DAY_S,  # of the last items, however long each takes
+            speed_estimate_period=math.inf,  # of the last items, however long each takes
         )
         self._task = self._progress.add_task(
             on_a_line(what), total=total, completed=done, beside=""
@@ -180,10 +179,10 @@ class _Drawing:
 
     def draw(self, done: int, beside: str = "", *, is_last: bool = False) -> None:
         """Have the bar stand at `done`; it is not drawn more often than can be seen."""
-        self._progress.update(self._task, completed=done, beside=beside)
         now = time.monotonic()
         if is_last or now - self._drawn_at >= DRAW_EVERY_S:
             self._drawn_at = now
+            self._progress.update(self._task, completed=done, beside=beside)
             self.screen.put(self._progress.make_tasks_table(self._progress.tasks))
 
 

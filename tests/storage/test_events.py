@@ -55,7 +55,7 @@ def written(folder: Path, journals: Journals, change: Callable[[bytes], bytes]) 
 
 
 def seen(folder: Path, *, shelved_bytes: int) -> dict[str, Any]:
-    """What a process knows of a store."""
+    """The knowledge of a store that a process has."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(journal_follower, "SHELVED_BYTES", shelved_bytes)
         store = Store.open(folder)

@@ -76,15 +76,16 @@ class Happened:
         if store.generation != self._generation:
             self._generation = store.generation
             self.begin()
-        new = store.events.chosen(("restored", *_MOVES), start=self.taken)
-        for event in [*map(dict, new)]:  # before anything of it counts
+        until = len(store.events)  # another thread may take in more
+        new = store.events.chosen(("restored", *_MOVES), start=self.taken, stop=until)
+        for event in [*map(dict, new)]:  # read before anything of it counts
             if event.get("session") != own or "checkpoint" not in event:
                 continue
             if event["event"] == "restored":
                 self._restored.append(_Event.of(event))
             elif event["event"] in _MOVES:
                 self._begin_at(_Event.of(event))
-        self.taken = len(store.events)
+        self.taken = until
         self._follow()
 
     def _begin_at(self, moved: _Event) -> None:

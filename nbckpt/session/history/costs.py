@@ -146,10 +146,13 @@ class CostLedger:
             self._n_prices, self._prices = len(prices), prices_in(prices)
         for kind, taken in self._taken.items():
             records = store.records(kind)
-            # What a disk refuses is refused before any of it is counted.
-            events = store.events.chosen(_COUNTED, start=taken) if kind == "event" else ()
-            new = [*map(dict, events)] if kind == "event" else records[taken:]
-            self._taken[kind] = len(records)
+            until = len(records)  # another thread may take in more
+            if kind == "event":  # read now: what a disk refuses is refused before any is counted
+                chosen = store.events.chosen(_COUNTED, start=taken, stop=until)
+                new: Sequence[Record] = [*map(dict, chosen)]
+            else:
+                new = records[taken:until]
+            self._taken[kind] = until
             for record in new:
                 if kind == RECORDING:
                     cost = self.paid_for(record).cost_usd

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from nbckpt.timeline.timeline import Timeline
 
 _MOST_NAMED = 4
+_RERUNS = ("rerun", "reran")
 
 
 class Plan(NamedTuple):
@@ -129,9 +130,6 @@ def _unfinished(session: Session, start: Checkpoint) -> tuple[str, list[Checkpoi
     if start.id != head.id and not own <= {c.name for c in line}:
         return None  # the branch went another way since, and that is what follows
     return origin, _left(timeline, origin, start.id, line)
-
-
-_RERUNS = ("rerun", "reran")
 
 
 def _last_begun(events: Sequence[Record], branch: str) -> Record | None:
