@@ -239,21 +239,22 @@ class Unread(Mapping[str, Any]):
     def __getitem__(self, name: str) -> Any:
         if name in self._members or name in self._settled:
             return self._members[name]
-        return self._read()[name]
+        return self.whole()[name]
 
     def get(self, name: str, default: Any = None) -> Any:
         """The member, or `default`: quicker than by way of a `KeyError`."""
         if name in self._members:
             return self._members[name]
-        return default if name in self._settled else self._read().get(name, default)
+        return default if name in self._settled else self.whole().get(name, default)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._read())
+        return iter(self.whole())
 
     def __len__(self) -> int:
-        return len(self._read())
+        return len(self.whole())
 
-    def _read(self) -> dict[str, Any]:
+    def whole(self) -> dict[str, Any]:
+        """All of its members; not to be changed."""
         text = self._text
         if text is None:
             return self._members
@@ -262,6 +263,11 @@ class Unread(Mapping[str, Any]):
         self._members = mended(members_of(text, trusted=UNTRUSTED not in self._members))
         self._text = None
         return self._members
+
+
+def whole(record: Record) -> Record:
+    """A record of which all members are there; not to be changed."""
+    return record.whole() if isinstance(record, Unread) else record
 
 
 def members_of(text: bytes, *, trusted: bool = True) -> dict[str, Any]:

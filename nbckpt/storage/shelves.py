@@ -17,6 +17,9 @@ from nbckpt.storage.line_signatures import Signer
 FIRST_BYTES = 4096
 """Most lines are shorter."""
 
+AHEAD_BYTES = 256 * 1024
+"""So much is read at once where lines are asked for one after the other."""
+
 
 class Shelf:
     """The records of a journal, by where their lines begin.
@@ -37,6 +40,7 @@ class Shelf:
         self._signer = signer
         self._fd = file_calls.files.dup(fd)
         self._latest: tuple[int, dict[str, Any]] = (-1, {})
+        self._block: tuple[int, bytes] = (0, b"")  # where it begins; nobody changes what is written
         weakref.finalize(self, file_calls.files.close, self._fd)
 
     def members_at(self, offset: int) -> dict[str, Any]:
@@ -68,11 +72,15 @@ class Shelf:
         return members_of(text, trusted=trusted)
 
     def _line(self, offset: int) -> bytes:
-        length = FIRST_BYTES
+        start, data = self._block
+        if start <= offset and (end := data.find(b"\n", offset - start)) >= 0:
+            return data[offset - start : end]
+        length = AHEAD_BYTES if 0 <= offset - start <= len(data) else FIRST_BYTES
         while True:
             data = self._piece(length, offset)
             end = data.find(b"\n")
             if end >= 0 or len(data) < length:
+                self._block = (offset, data)
                 return data[: max(end, 0)]
             length *= 4
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nbckpt.fingerprint import random_generators
 from nbckpt.model import Checkpoint, Variable, size_of_all
+from nbckpt.storage.journal_lines import whole
 from nbckpt.storage.store import Store
 from nbckpt.timeline.approvals import APPROVAL, Questions
 from nbckpt.timeline.events import outcome_of
@@ -234,7 +235,7 @@ def _branches(_store: Store, timeline: Timeline) -> Rows:
 
 
 def _events(store: Store, _timeline: Timeline) -> Rows:
-    for record in store.records("event"):
+    for record in map(whole, store.events):
         rest = {k: v for k, v in record.items() if k not in EVENT_COLUMNS and k != "kind"}
         yield {
             **record,

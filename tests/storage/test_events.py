@@ -228,6 +228,8 @@ def test_what_a_disk_refuses_once_is_counted_the_next_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(journal_follower, "SHELVED_BYTES", 0)
+    monkeypatch.setattr(shelves, "FIRST_BYTES", 240)  # a line each time
+    monkeypatch.setattr(shelves, "AHEAD_BYTES", 240)
     calls = [{**RECORDS[0], "event": "model_calls", "at": 1.0 + n, "replayed": 1} for n in range(9)]
     folder = written(tmp_path / "store", {"a": calls}, lambda text: text)
     session = Session(Store.open(folder), {})

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nbckpt.jupyter.notebook.runs import Restored, Run, runs_of
 from nbckpt.model import Checkpoint, Record, is_trusted
 from nbckpt.runtime import clock
+from nbckpt.storage.journal_lines import whole
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
@@ -78,7 +79,7 @@ class Happened:
             self.begin()
         until = len(store.events)  # another thread may take in more
         new = store.events.chosen(("restored", *_MOVES), start=self.taken, stop=until)
-        for event in [*map(dict, new)]:  # read before anything of it counts
+        for event in [*map(whole, new)]:  # read before anything of it counts
             if event.get("session") != own or "checkpoint" not in event:
                 continue
             if event["event"] == "restored":

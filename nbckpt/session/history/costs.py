@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
 from nbckpt.model import Record
+from nbckpt.storage.journal_lines import whole
 from nbckpt.text.units import count_text, usd_text
 from nbckpt.timeline.call_counts import Kept, was_tried
 from nbckpt.timeline.prices import (
@@ -149,7 +150,7 @@ class CostLedger:
             until = len(records)  # another thread may take in more
             if kind == "event":  # read now: what a disk refuses is refused before any is counted
                 chosen = store.events.chosen(_COUNTED, start=taken, stop=until)
-                new: Sequence[Record] = [*map(dict, chosen)]
+                new: Sequence[Record] = [*map(whole, chosen)]
             else:
                 new = records[taken:until]
             self._taken[kind] = until
