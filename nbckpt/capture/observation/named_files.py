@@ -33,6 +33,9 @@ MAX_ASKED = 5_000
 MAX_REMEMBERED = 2_048
 """Letters of a text of which is remembered whether it may be a query."""
 
+MAX_PATH = 1_000
+"""Letters of a path; a longer text is none."""
+
 LONGEST_NAME = 255
 """Letters of a file's name: NAME_MAX of Linux and macOS, in bytes."""
 
@@ -55,6 +58,8 @@ _FOLDERS = """
 """
 READS_FOLDERS = frozenset(_FOLDERS.split())
 """Calls that read all of a folder."""
+
+_PATHS = (str, bytes)
 
 _QUOTED = re.compile(r"'([^'\n]{2,400})'|\"([^\"\n]{2,400})\"|\[([^\[\]\n]{2,400})\]")
 _QUERY = re.compile(r"\b(from|join|copy|attach|read_\w+|scan_\w+)\b", re.IGNORECASE)
@@ -87,13 +92,21 @@ class Named:
         self.is_full = False
         self.namespace = namespace
         self.has_calls = any(isinstance(n, ast.Call | ast.With | ast.For) for n in _running(tree))
+        self._collect(tree, sorted(names))
+        if self.asks:  # more counts then, also of what was met before that was known
+            self.texts, self.is_full = {}, False
+            self._collect(tree, sorted(names))
+
+    def _collect(self, tree: ast.Module, names: Iterable[str]) -> None:
         self._of_tree(tree)
         if self.has_calls:
             for name in names:
-                if name in namespace:
-                    self._of_value(namespace[name])
+                if name in self.namespace:
+                    self._of_value(self.namespace[name])
 
-    def _add(self, text: str) -> None:
+    def _add(self, text: str | bytes) -> None:
+        if isinstance(text, bytes):
+            text = os.fsdecode(text[:MAX_PATH])
         is_short = len(text) < 2 and not text.isalnum()  # a separator, not a file
         if is_short or len(text) >= 100_000:
             return
@@ -116,8 +129,8 @@ class Named:
     def _of_tree(self, tree: ast.Module) -> None:
         for node in nodes_of(tree):
             if isinstance(node, ast.Constant):
-                if type(node.value) is str:
-                    self._add(node.value)
+                if type(node.value) in _PATHS:
+                    self._add(node.value)  # type: ignore[arg-type]
             elif isinstance(node, ast.Attribute):
                 self._call(node.attr)
             elif isinstance(node, ast.Name):
@@ -140,7 +153,7 @@ class Named:
 
     def _of_value(self, value: Any, depth: int = 0) -> None:
         kind = type(value)
-        if kind is str:
+        if kind in _PATHS:
             self._add(value)
         elif kind in ATOMS:
             return
@@ -177,7 +190,7 @@ class Named:
             return
         self._call(*code.co_names)
         for constant in code.co_consts:
-            if type(constant) is str:
+            if type(constant) in _PATHS:
                 self._add(constant)
             elif isinstance(constant, tuple):
                 self._of_value(constant, 1)
@@ -267,7 +280,7 @@ def _running(tree: ast.Module) -> Iterator[ast.AST]:
 def _may_be_path(text: str) -> bool:
     if len(text) > LONGEST_NAME and not _has_short_names(text):
         return False
-    return len(text) < 1_000 and "\n" not in text and "\0" not in text and "://" not in text
+    return len(text) < MAX_PATH and "\n" not in text and "\0" not in text and "://" not in text
 
 
 def _has_short_names(text: str) -> bool:

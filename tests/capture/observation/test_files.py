@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from nbckpt.capture.observation import library_versions
 from nbckpt.capture.observation.file_states import is_in, state_of
 from nbckpt.capture.observation.places import Places
 from tests.capture.observation.notebooks import run
+from tests.running import environment
 
 # The notebooks of these tests open files as users do, and close none.
 pytestmark = pytest.mark.filterwarnings(
@@ -89,6 +92,7 @@ LOOKS = {
     "absent.txt": "try:\n    y = open('absent.txt').read()\nexcept FileNotFoundError:\n    y = 0",
     "flag.txt": "import os\ny = os.path.exists('flag.txt')",
     "flag": "import os\ny = os.path.exists('flag')",
+    "by_bytes": "import os\ny = [os.path.exists(p) for p in [b'by_bytes']]",
     "seen/listed.txt": "import os\ny = sorted(os.listdir('seen'))",
     "globbed/new.txt": "import glob\ny = sorted(glob.glob('globbed/*.txt'))",
     "pathed/new.txt": "from pathlib import Path\ny = sorted(p.name for p in Path('pathed').glob('*'))",
@@ -114,6 +118,25 @@ def test_a_file_that_appears_makes_those_run_that_looked_for_it(tmp_path: Path) 
     assert [ran.restored for ran in after] == [False] * len(LOOKS)
     assert all(a.value != b.value for a, b in zip(first, after, strict=True))
     assert after[0].why == "file 'absent.txt' is there now"
+
+
+ASKS_OF_COLUMN = """
+from nbckpt.capture.observation.named_files import Named
+import ast, os, pandas as pd
+column = pd.Series(["first", "second"])
+def ask(path): return os.path.isfile(path)
+named = Named(ast.parse("y = [ask(p) for p in column]"), {"ask", "column"}, globals())
+print(*sorted({"first", "second"} & set(named.paths())))
+"""
+
+
+def test_names_in_a_column_are_asked_for_whatever_is_met_first(tmp_path: Path) -> None:
+    for seed in range(4):  # by it names stand in a set in one order or the other
+        told = subprocess.run(
+            [sys.executable, "-c", ASKS_OF_COLUMN],
+            env={**environment(), "PYTHONHASHSEED": str(seed)}, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert told.stdout == "first second\n"
 
 
 MODULES = [
