@@ -11,7 +11,7 @@ from nbckpt.errors import NbckptError
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
-    from nbckpt.timeline.retention import Retention
+    from nbckpt.timeline.prune_retention import Retention
 
 PAUSE_S = 60.0
 """From one look at what there is to prune to the next."""
@@ -39,7 +39,7 @@ class Retaining:
         if asked_for == (None, None, None) or now - self._looked_at < PAUSE_S:
             return
         self._looked_at = now
-        from nbckpt.timeline.retention import Retention
+        from nbckpt.timeline.prune_retention import Retention
 
         count, days, size = asked_for
         calls_days = settings.retention_recordings

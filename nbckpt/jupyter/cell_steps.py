@@ -82,7 +82,7 @@ class CellSteps:
         CellRejected
             If the line asks for what cannot be.
         """
-        from nbckpt.jupyter import checkpoint_verb
+        from nbckpt.jupyter import checkpoint_magic
         from nbckpt.steps.execution.step_request import Request
 
         assert cell.tree is not None
@@ -96,7 +96,7 @@ class CellSteps:
             rerun = policy.kind != "skip" or marking.changes_the_shell(cell.tree)
             return Request(name, rerun=rerun, sync=self.auto.sync), False
         try:
-            request = checkpoint_verb.parse(line, default_name=name)
+            request = checkpoint_magic.parse(line, default_name=name)
         except NbckptError as problem:
             if not marking.is_comment(cell.info.raw_cell):
                 raise _rejected(problem) from problem

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nbckpt.errors import UsageError
-from nbckpt.jupyter import auto_verb, checkpoint_verb, notices  # noqa: F401  # the verb `checkpoint`
+from nbckpt.jupyter import auto_verb, checkpoint_magic, notices  # noqa: F401  # the verb `checkpoint`
 from nbckpt.jupyter.as_text import WIDTH, timeline_text
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.errors import NbckptError, UsageError
-from nbckpt.jupyter import checkpoint_verb  # noqa: F401  # it declares a verb
+from nbckpt.jupyter import checkpoint_magic  # noqa: F401  # it declares a verb
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.page_verbs import PanelCall
 from nbckpt.reports.timeline_rows import status_of

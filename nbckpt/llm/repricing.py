@@ -12,7 +12,7 @@ from nbckpt.llm.usage import Usage
 from nbckpt.runtime import clock
 from nbckpt.text.escape import lines_of
 from nbckpt.text.units import count_text, usd_text
-from nbckpt.timeline.prices import (
+from nbckpt.timeline.later_prices import (
     PRICE,
     Paid,
     paid_for,

@@ -22,7 +22,7 @@ from nbckpt.session.moves import namespace_restore, unsaved
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.steps.execution.step_state import StepState
-from nbckpt.steps.loops import progress
+from nbckpt.steps.loops import unfinished_loops
 from nbckpt.text.units import count_text
 
 NAME = "before-recover"
@@ -154,7 +154,8 @@ class _Block:
         self._start = _kept(session)
         self._steps = session.state(StepState)
         self._loops = {
-            step.request.name: progress.position(step) for step in self._steps.running.values()
+            step.request.name: unfinished_loops.position(step)
+            for step in self._steps.running.values()
         }
 
     def ended_well(self, number: int) -> None:
@@ -191,7 +192,7 @@ class _Block:
         session.rescan()
         namespace_restore.restore_all(session, self._start, is_undone=True)
         for name, begun in self._loops.items():
-            progress.go_again(self._steps.latest[name], begun)
+            unfinished_loops.go_again(self._steps.latest[name], begun)
 
     def _note(self, event: str, **members: object) -> None:
         start = self._start

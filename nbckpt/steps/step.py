@@ -25,7 +25,7 @@ from nbckpt.steps.execution.step_before import StepBefore
 from nbckpt.steps.execution.step_request import Request
 from nbckpt.steps.execution.step_state import Interrupted, StepState
 from nbckpt.steps.items import ThroughItems
-from nbckpt.steps.loops import progress
+from nbckpt.steps.loops import unfinished_loops
 from nbckpt.steps.remake import remake
 from nbckpt.steps.restore.step_restore import restore
 from nbckpt.steps.step_draft import draft_of, failed_draft, note_lost
@@ -106,7 +106,7 @@ class Step(ThroughItems, Execution):
         self.before = StepBefore.taken(session, self.key, self.names)
         session.workspace.tracker.let_go({*self.names.loads, *self.names.binds})
         if not self.request.rerun:
-            progress.go_on(self)
+            unfinished_loops.go_on(self)
         self._enter()
 
     def _enter(self) -> None:

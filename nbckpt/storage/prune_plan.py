@@ -33,8 +33,8 @@ from nbckpt.storage.rewriting import (
 from nbckpt.storage.signers import Signers
 from nbckpt.storage.sizes import size_of_file
 from nbckpt.text.units import bytes_text
+from nbckpt.timeline.prune_retention import Retention, kept
 from nbckpt.timeline.recordings import RECORDING
-from nbckpt.timeline.retention import Retention, kept
 
 MANY_JOURNALS = 32
 """So many of dead sessions are made one, even where nothing else is to be done."""

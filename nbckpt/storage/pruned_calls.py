@@ -6,9 +6,9 @@ from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 
 from nbckpt.model import Record
 from nbckpt.storage.journal import Entry
+from nbckpt.timeline.prune_retention import Retention
 from nbckpt.timeline.recording_retention import ITEMS, STEP, forgotten
 from nbckpt.timeline.recordings import RECORDING
-from nbckpt.timeline.retention import Retention
 from nbckpt.timeline.timeline import Timeline
 
 _CALLS = (RECORDING, STEP, ITEMS)

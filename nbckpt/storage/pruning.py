@@ -43,7 +43,7 @@ from nbckpt.storage.store import Store
 from nbckpt.storage.writer import batch_record, new_name
 from nbckpt.text.units import bytes_text, count_text
 from nbckpt.timeline import events
-from nbckpt.timeline.retention import Retention, kept
+from nbckpt.timeline.prune_retention import Retention, kept
 
 WAIT_S = 10.0
 TRIES = 5

@@ -12,7 +12,7 @@ from nbckpt.storage.journal_lines import whole
 from nbckpt.storage.store import Store
 from nbckpt.timeline.approvals import APPROVAL, Questions
 from nbckpt.timeline.events import outcome_of
-from nbckpt.timeline.prices import (
+from nbckpt.timeline.later_prices import (
     PRICE,
     Paid,
     Prices,

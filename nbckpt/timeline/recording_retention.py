@@ -14,7 +14,7 @@ from nbckpt.model import Record
 from nbckpt.timeline.recordings import RECORDING
 
 if TYPE_CHECKING:
-    from nbckpt.timeline.retention import Retention
+    from nbckpt.timeline.prune_retention import Retention
 
 DAY_S = 86_400
 STEP = "step"

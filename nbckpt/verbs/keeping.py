@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nbckpt.model import Checkpoint
     from nbckpt.session.checkpoint_view import Look
     from nbckpt.storage.pruning import Pruned
-    from nbckpt.timeline.retention import Retention
+    from nbckpt.timeline.prune_retention import Retention
 
 
 def tag(ref: str | Look, *tags: str, delete: bool = False) -> Look:

@@ -10,8 +10,8 @@ from nbckpt.storage.journal_lines import Unread, encode, read_text
 from nbckpt.storage.line_signatures import Signer
 from nbckpt.storage.pruning import prune
 from nbckpt.testing import Provider
+from nbckpt.timeline.prune_retention import Retention
 from nbckpt.timeline.recordings import Recording, recording_from, recording_record
-from nbckpt.timeline.retention import Retention
 from tests.llm.asking import body, post, records_of
 
 ONE = Recording(

@@ -40,8 +40,8 @@ from nbckpt.steps.step import Step
 from nbckpt.storage.check import check
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
+from nbckpt.timeline.prune_retention import Retention
 from nbckpt.timeline.references import resolve
-from nbckpt.timeline.retention import Retention
 from tests.running import environment
 
 Namespace = dict[str, object]

@@ -29,8 +29,8 @@ from nbckpt.storage.check import check
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.rewriting import folded
 from nbckpt.storage.store import Store
+from nbckpt.timeline.prune_retention import Retention
 from nbckpt.timeline.recordings import RECORDING, recording_record
-from nbckpt.timeline.retention import Retention
 from tests.llm.test_records import ONE
 
 KEPT = 4

@@ -15,7 +15,7 @@ from nbckpt.storage.journal_lines import encode
 from nbckpt.storage.line_signatures import Signer
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
-from nbckpt.timeline.retention import Retention
+from nbckpt.timeline.prune_retention import Retention
 from tests.storage.users import write
 
 EVIL = [

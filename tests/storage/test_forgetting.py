@@ -15,8 +15,8 @@ from nbckpt.storage.check import check
 from nbckpt.storage.pruning import Pruned, prune
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
+from nbckpt.timeline.prune_retention import Retention
 from nbckpt.timeline.recordings import RECORDING
-from nbckpt.timeline.retention import Retention
 from tests.llm.asking import body, post
 
 ALL = Retention(keep_last=1, calls_days=0.0)

@@ -14,7 +14,7 @@ from nbckpt.session.session import Session
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
 from nbckpt.storage.user import users_folder
-from nbckpt.timeline.retention import Retention
+from nbckpt.timeline.prune_retention import Retention
 from tests.storage import second_reader
 
 LINES = 200

@@ -14,7 +14,7 @@ from nbckpt.storage.prune_plan import MANY_JOURNALS
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
 from nbckpt.timeline.checkpoint_records import checkpoint_from, checkpoint_record
-from nbckpt.timeline.retention import Retention
+from nbckpt.timeline.prune_retention import Retention
 from tests.storage.users import checkpoint, timeline_of, trusted_in, user, write
 
 ids = [f"id{n:018}" for n in range(9)]

@@ -18,7 +18,7 @@ from nbckpt.storage.mark_repair import mend_mark
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.query import relation
 from nbckpt.storage.store import Store
-from nbckpt.timeline.retention import Retention
+from nbckpt.timeline.prune_retention import Retention
 from tests.running import environment
 
 VALUE = "a" * 64

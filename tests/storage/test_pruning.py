@@ -16,8 +16,8 @@ from nbckpt.storage.check import check
 from nbckpt.storage.pruning import automatic, prune, size_of
 from nbckpt.storage.rewriting import folded
 from nbckpt.storage.store import Store
+from nbckpt.timeline.prune_retention import Retention
 from nbckpt.timeline.records import head_record
-from nbckpt.timeline.retention import Retention
 
 MB = 1_000_000
 

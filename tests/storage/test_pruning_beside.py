@@ -23,7 +23,7 @@ from nbckpt.storage.ciphers import Cipher
 from nbckpt.storage.locks import Holds
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
-from nbckpt.timeline.retention import Retention
+from nbckpt.timeline.prune_retention import Retention
 from tests.storage.test_pruning import MB, bytes_of_packs, make, noise, open_again, values_of
 
 

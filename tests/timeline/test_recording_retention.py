@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from nbckpt.model import Record
+from nbckpt.timeline.prune_retention import Retention
 from nbckpt.timeline.recording_retention import forgotten, scope_name
-from nbckpt.timeline.retention import Retention
 
 ALL = Retention(calls_days=0.0)
 

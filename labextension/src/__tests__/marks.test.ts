@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { crc32 } from '../sidebar/crc';
 import { lookOf } from '../sidebar/looks';
-import type { IMark } from '../sidebar/news';
+import type { IMark } from '../sidebar/kernelnews';
 import { ENGLISH } from '../timeline/words';
 
 const MARK: IMark = {

@@ -6,9 +6,9 @@ import { Card, type IVerdict } from '../approvals/card';
 import style from '../approvals/style.css';
 import { checked, flag, number, or, shaped, text, type Check } from '../shapes';
 import type { IWords } from '../timeline/words';
-import type { KernelLink } from './link';
-import type { Links } from './links';
-import type { Approval } from './news';
+import type { KernelLink } from './kernellink';
+import type { Links } from './kernellinks';
+import type { Approval } from './kernelnews';
 
 interface IAsked {
   id: string;

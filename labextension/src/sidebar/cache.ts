@@ -5,7 +5,7 @@ import type { ReadonlyPartialJSONValue } from '@lumino/coreutils';
 import { asRows, asStatus } from '../checks';
 import type { IRow, IStatus } from '../records';
 import { list, number, shaped, text } from '../shapes';
-import type { INews } from './news';
+import type { INews } from './kernelnews';
 
 /** A list, and when it was told. */
 export interface IKept {

@@ -1,7 +1,7 @@
 /** The mark of one cell as an element: an icon, words, and a click that leads to its checkpoint. */
 
 import type { ILook } from './looks';
-import type { MarkState } from './news';
+import type { MarkState } from './kernelnews';
 
 const SVG = 'http://www.w3.org/2000/svg';
 

@@ -6,7 +6,7 @@ import type { LabIcon } from '@jupyterlab/ui-components';
 import type { CommandRegistry } from '@lumino/commands';
 import type { IWritten } from '../records';
 import { branchesIcon, keepIcon } from './icons';
-import type { ILinked, Links } from './links';
+import type { ILinked, Links } from './kernellinks';
 import type { Marks } from './marks';
 import type { Offers } from './offers';
 import type { CheckpointsPanel } from './panel';

@@ -2,7 +2,7 @@
 
 import { duration, moment, plain } from '../timeline/format';
 import type { IWords } from '../timeline/words';
-import type { IMark, MarkState } from './news';
+import type { IMark, MarkState } from './kernelnews';
 
 /** How many characters of an error or a reason stand beside a cell; the tooltip has the rest. */
 const MOST = 90;

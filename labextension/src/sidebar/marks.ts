@@ -4,7 +4,7 @@ import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
 import type { IWords } from '../timeline/words';
-import type { ILinked, Links } from './links';
+import type { ILinked, Links } from './kernellinks';
 import { NotebookMarks, type Shown } from './notebookmarks';
 
 export type { Shown } from './notebookmarks';

@@ -3,8 +3,8 @@
 import type { IStateDB } from '@jupyterlab/statedb';
 import type { IDisposable } from '@lumino/disposable';
 import { Signal } from '@lumino/signaling';
-import type { KernelLink } from './link';
-import type { ILinked, Links } from './links';
+import type { KernelLink } from './kernellink';
+import type { ILinked, Links } from './kernellinks';
 import { asOffer, type IOffer } from './resumeplan';
 
 /** Loops tell of their items four times a second; the kernel is asked once in so long. */

@@ -8,10 +8,10 @@ import { isRecord } from '../shapes';
 import type { IWords } from '../timeline/words';
 import { cellMark } from './cellmark';
 import { crc32 } from './crc';
-import type { KernelLink } from './link';
-import type { ILinked } from './links';
+import type { KernelLink } from './kernellink';
+import type { ILinked } from './kernellinks';
 import { lookOf, type ILook } from './looks';
-import type { IMark } from './news';
+import type { IMark } from './kernelnews';
 
 /** How much of the marks is shown. */
 export type Shown = 'words' | 'icons' | 'off';

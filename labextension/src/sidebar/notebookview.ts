@@ -6,8 +6,8 @@ import { make } from '../timeline/dom';
 import type { IWords } from '../timeline/words';
 import { TimelineView } from '../timeline/view';
 import type { Cache, IKept } from './cache';
-import type { ILinked } from './links';
-import type { INews } from './news';
+import type { ILinked } from './kernellinks';
+import type { INews } from './kernelnews';
 import { type IPlight, type Remedy, stateNode } from './states';
 import { type IPageVerbs, NotebookVerbs } from './verbs';
 

@@ -6,8 +6,8 @@ import type { NotebookPanel } from '@jupyterlab/notebook';
 import { Widget } from '@lumino/widgets';
 import type { IWritten } from '../records';
 import type { IWords } from '../timeline/words';
-import { exchange, type ICell } from './exchange';
-import type { KernelLink } from './link';
+import { exchange, type ICell } from './celledit';
+import type { KernelLink } from './kernellink';
 import {
   areInert,
   asPage,

@@ -16,7 +16,7 @@ import { MessageLoop } from '@lumino/messaging';
 import { Cache } from './cache';
 import { addCommands, CommandIDs } from './commands';
 import { branchesIcon } from './icons';
-import { Links } from './links';
+import { Links } from './kernellinks';
 import { Marks } from './marks';
 import { Memory } from './memory';
 import { Offers } from './offers';

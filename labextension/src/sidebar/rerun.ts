@@ -5,7 +5,7 @@ import type { Cell, ICodeCellModel } from '@jupyterlab/cells';
 import { NotebookActions, type NotebookPanel } from '@jupyterlab/notebook';
 import type { ICellRun, IWritten } from '../records';
 import type { IWords } from '../timeline/words';
-import type { KernelLink } from './link';
+import type { KernelLink } from './kernellink';
 import { isRecord } from '../shapes';
 import { RerunBody } from './rerunbody';
 import { asRerunPlan, chosen, failure, firstLine, summary, type IPlanned } from './rerunplan';

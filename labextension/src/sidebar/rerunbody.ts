@@ -4,7 +4,7 @@ import { Signal } from '@lumino/signaling';
 import { Widget } from '@lumino/widgets';
 import { duration } from '../timeline/format';
 import type { IWords } from '../timeline/words';
-import type { KernelLink } from './link';
+import type { KernelLink } from './kernellink';
 import { counted, firstLine, type IPlanned, type IRerunPlan } from './rerunplan';
 
 /** What the dialog speaks of. */

@@ -5,7 +5,7 @@ import { NotebookActions, type NotebookPanel } from '@jupyterlab/notebook';
 import type { ITranslator } from '@jupyterlab/translation';
 import type { IWritten } from '../records';
 import type { IWords } from '../timeline/words';
-import type { ILinked } from './links';
+import type { ILinked } from './kernellinks';
 import { ResumeBody } from './resumebody';
 import { asPlan, rest, shortened, type IPlan } from './resumeplan';
 

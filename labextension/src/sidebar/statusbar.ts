@@ -3,7 +3,7 @@
 import { Widget } from '@lumino/widgets';
 import { type ISignal, Signal } from '@lumino/signaling';
 import type { IWords } from '../timeline/words';
-import type { ILinked, Links } from './links';
+import type { ILinked, Links } from './kernellinks';
 import { brief, inFull } from './statuswords';
 
 /** A button with a few words; hidden where the current notebook has no nbckpt. */

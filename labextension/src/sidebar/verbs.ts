@@ -4,8 +4,8 @@ import type { NotebookPanel } from '@jupyterlab/notebook';
 import { asDetails, asDifference, asStrangers } from '../checks';
 import type { IDetails, IDifference, IStrangers, IWritten } from '../records';
 import type { IVerbs } from '../timeline/verbs';
-import type { KernelLink } from './link';
-import type { ILinked } from './links';
+import type { KernelLink } from './kernellink';
+import type { ILinked } from './kernellinks';
 
 /** What concerns the notebook's cells, too. */
 export interface IPageVerbs {

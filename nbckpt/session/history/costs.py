@@ -16,7 +16,7 @@ from nbckpt.model import Record
 from nbckpt.storage.journal_lines import whole
 from nbckpt.text.units import count_text, usd_text
 from nbckpt.timeline.call_counts import Kept, was_tried
-from nbckpt.timeline.prices import (
+from nbckpt.timeline.later_prices import (
     PRICE,
     Paid,
     Prices,

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from nbckpt.session.session import Session
     from nbckpt.storage.pruning import Pruned
     from nbckpt.storage.store import Store
-    from nbckpt.timeline.retention import Retention
+    from nbckpt.timeline.prune_retention import Retention
 
 NAMED = 10
 """Checkpoints that a dry run names; the rest is counted."""
@@ -47,7 +47,7 @@ def asked(
     UsageError
         If a number is not valid.
     """
-    from nbckpt.timeline.retention import Retention
+    from nbckpt.timeline.prune_retention import Retention
 
     calls_days = _calls_days(recordings)
     rules = (keep_last, keep_days, max_size, calls_days)

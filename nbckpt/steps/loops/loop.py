@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from nbckpt.steps.execution.execution_state import Execution
 from nbckpt.steps.execution.loop_state import LoopState
-from nbckpt.steps.loops import progress
+from nbckpt.steps.loops import unfinished_loops
 from nbckpt.steps.loops.clock import Clock
 from nbckpt.steps.loops.finished_items import Finished, digest_of_item, digest_of_key
 from nbckpt.steps.loops.loop_form import has_more
@@ -146,7 +146,7 @@ class Followed(Loop):
     def _keep(self) -> None:
         step = self.step
         reached = (self._number, self.bar.done, self.items.count)
-        progress.keep_progress(step, reached, self._finished.kept(step.session.store))
+        unfinished_loops.keep_progress(step, reached, self._finished.kept(step.session.store))
 
     def _digest_of(self, item: object, place: int) -> bytes:
         step, key = self.step, self.items.key
@@ -175,7 +175,7 @@ class Followed(Loop):
         self._finished, self._twins = finished, Twins(before, namespace)
         if partial is self._loops.unfinished:
             self._loops.unfinished = None
-            progress.went_on(step, partial)
+            unfinished_loops.went_on(step, partial)
         return done
 
     def _anew(self, why: tuple[str, ...]) -> int:

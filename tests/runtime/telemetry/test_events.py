@@ -22,7 +22,7 @@ from nbckpt.storage.repairing import repair
 from nbckpt.storage.store import Store
 from nbckpt.timeline import events
 from nbckpt.timeline.events import KINDS, outcome_of
-from nbckpt.timeline.retention import Retention
+from nbckpt.timeline.prune_retention import Retention
 from tests.llm.asking import records_of
 from tests.running import environment
 

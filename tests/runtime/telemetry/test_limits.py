@@ -178,7 +178,7 @@ def test_a_prune_makes_room(store: Store) -> None:
         filled(session, "d")
 
     from nbckpt.session.maintenance.prune_request import prune
-    from nbckpt.timeline.retention import Retention
+    from nbckpt.timeline.prune_retention import Retention
 
     session.store._writer.begin_new_packs()
     prune(session, Retention(keep_last=1))

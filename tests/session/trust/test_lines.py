@@ -20,8 +20,8 @@ from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.storage.store import Store
 from nbckpt.timeline.checkpoint_records import checkpoint_record
+from nbckpt.timeline.prune_retention import Retention
 from nbckpt.timeline.recordings import Recording, recording_record
-from nbckpt.timeline.retention import Retention
 
 EVIL = "x\nFORGED\r\x1b[2JFORGED\u2028FORGED\u202e\tend"
 FORGED = re.compile(r"^[\s●○✗◌│─╯┼*+~=-]*FORGED", re.MULTILINE)

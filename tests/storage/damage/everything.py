@@ -14,8 +14,8 @@ from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
+from nbckpt.timeline.prune_retention import Retention
 from nbckpt.timeline.recordings import recording_record
-from nbckpt.timeline.retention import Retention
 from tests.llm.test_records import ONE
 from tests.notebooks import define
 

@@ -17,7 +17,7 @@ from nbckpt.session.session import Session
 from nbckpt.storage.check import check
 from nbckpt.storage.packs import find_frames, open_pack
 from nbckpt.storage.store import Store
-from nbckpt.timeline.retention import Retention
+from nbckpt.timeline.prune_retention import Retention
 from tests.running import environment
 
 WRITER = """

@@ -15,7 +15,7 @@ from nbckpt.storage.check import check
 from nbckpt.storage.counted_records import blobs_named
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
-from nbckpt.timeline.retention import Retention
+from nbckpt.timeline.prune_retention import Retention
 from tests.storage.faults.disks import FAULTS, NO_LOCKS, Disk, Fault, in_place
 from tests.storage.faults.trying import Template, after_all, attempt, attempts, counted, template
 from tests.storage.faults.verbs import VERBS

@@ -29,7 +29,7 @@ from nbckpt.storage.check import check
 from nbckpt.storage.pruning import prune
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
-from nbckpt.timeline.retention import Retention
+from nbckpt.timeline.prune_retention import Retention
 from tests.notebooks import define
 
 State = Mapping[str, str]

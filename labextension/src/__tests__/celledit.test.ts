@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
 import { type ISharedCodeCell, YNotebook } from '@jupyter/ydoc';
-import { exchange, type ICell } from '../sidebar/exchange';
+import { exchange, type ICell } from '../sidebar/celledit';
 import type { Output } from '../sidebar/pageplan';
 
 const printed = (text: string): Output => ({ output_type: 'stream', name: 'stdout', text });

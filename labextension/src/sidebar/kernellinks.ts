@@ -4,7 +4,7 @@ import type { ISessionContext } from '@jupyterlab/apputils';
 import type { INotebookTracker, NotebookPanel } from '@jupyterlab/notebook';
 import type { IDisposable } from '@lumino/disposable';
 import { type ISignal, Signal } from '@lumino/signaling';
-import { KernelLink } from './link';
+import { KernelLink } from './kernellink';
 
 /** A notebook and its link; two views of one document have the same link. */
 export interface ILinked {

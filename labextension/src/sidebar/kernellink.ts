@@ -8,7 +8,7 @@ import type { IWritten } from '../records';
 import type { Check } from '../shapes';
 import type { LinkState } from './connected';
 import { Connection } from './connection';
-import { asHello, isClosing, newsIn, type INews } from './news';
+import { asHello, isClosing, newsIn, type INews } from './kernelnews';
 import { AbortedError, execute, write } from './writing';
 
 export type { LinkState } from './connected';

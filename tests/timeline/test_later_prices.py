@@ -7,7 +7,7 @@ import random
 import pytest
 
 from nbckpt.model import UNTRUSTED, Record
-from nbckpt.timeline.prices import (
+from nbckpt.timeline.later_prices import (
     PRICE,
     Paid,
     paid_for,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { asHello, isClosing, newsIn, type INews } from '../sidebar/news';
+import { asHello, isClosing, newsIn, type INews } from '../sidebar/kernelnews';
 
 const STATUS = { store: '', branch: 'main', now: 1 };
 

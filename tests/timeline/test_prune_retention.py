@@ -16,7 +16,7 @@ from nbckpt.storage.counted_records import counting
 from nbckpt.storage.journal import Entry
 from nbckpt.storage.rewriting import compacted, corrections, folded, require_same, rewritten
 from nbckpt.timeline.checkpoint_records import checkpoint_record
-from nbckpt.timeline.retention import DAY_S, Retention, kept
+from nbckpt.timeline.prune_retention import DAY_S, Retention, kept
 from nbckpt.timeline.timeline import Timeline
 
 NOW = 1_000.0 * DAY_S
