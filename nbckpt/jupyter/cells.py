@@ -22,8 +22,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from nbckpt.errors import USER_CODE_ERRORS, NbckptError, NotebookError, UsageError
 from nbckpt.jupyter import marking, notices
 from nbckpt.jupyter.callbacks import BackgroundChanges, touched_by_callbacks, touched_by_pages
-from nbckpt.jupyter.cell_steps import CellSteps
-from nbckpt.jupyter.interrupting import (
+from nbckpt.jupyter.cell_interrupts import (
     Interrupted,
     callback,
     end_cell,
@@ -32,6 +31,7 @@ from nbckpt.jupyter.interrupting import (
     is_of_cell,
     is_outermost,
 )
+from nbckpt.jupyter.cell_steps import CellSteps
 from nbckpt.jupyter.running_cell import NO_CODE, CellOverride, RunningCell
 from nbckpt.runtime.interrupts import allowed, held
 from nbckpt.session.session import Session

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from nbckpt.errors import NbckptError, StoreError
 from nbckpt.fingerprint.values.widgets import is_widget
 from nbckpt.jupyter.automatic_prune import Retaining
-from nbckpt.jupyter.interrupting import callback
+from nbckpt.jupyter.cell_interrupts import callback
 from nbckpt.runtime.idle_clock import IdleClock
 from nbckpt.session.verification import Verifier
 from nbckpt.session.verification_sweep import NAME, Sweep

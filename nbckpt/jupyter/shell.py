@@ -15,11 +15,11 @@ from nbckpt.config.sources import settings_from, settings_of
 from nbckpt.errors import NbckptError, UsageError
 from nbckpt.jupyter import notices
 from nbckpt.jupyter.awaited import Awaiter
+from nbckpt.jupyter.cell_interrupts import Blocks
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.comms import Comms
 from nbckpt.jupyter.completion import Completion
 from nbckpt.jupyter.idling import Idling
-from nbckpt.jupyter.interrupting import Blocks
 from nbckpt.jupyter.magics import CheckpointMagics
 from nbckpt.jupyter.transforming import Transformer
 from nbckpt.session.session import Session

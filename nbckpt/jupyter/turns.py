@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt.jupyter.interrupting import callback
+from nbckpt.jupyter.cell_interrupts import callback
 from nbckpt.runtime import clock
 
 Job: TypeAlias = Callable[[], object]

@@ -7,7 +7,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from nbckpt.fingerprint.values.caches import CACHED
-from nbckpt.reports.diff.trees import are_equal
+from nbckpt.reports.diff.nested_values import are_equal
 from nbckpt.runtime.context import called_with
 
 _TELLING = frozenset(

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Hashable, Sequence
 from typing import Any, Protocol, TypeAlias
 
+from nbckpt.reports.diff.nested_values import are_equal
 from nbckpt.reports.diff.parts import keyed
-from nbckpt.reports.diff.trees import are_equal
 from nbckpt.reports.diff.value_texts import is_equal, is_scalar, told
 
 Key: TypeAlias = tuple[Hashable, int]

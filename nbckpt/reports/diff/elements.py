@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from nbckpt.reports.diff.trees import are_equal
+from nbckpt.reports.diff.nested_values import are_equal
 from nbckpt.reports.diff.value_texts import is_equal, is_scalar
 
 WITH_NAN = "fcmM"

@@ -11,7 +11,6 @@ from nbckpt.reports.diff import (
     models,
     plain,
     texts,
-    trees,
 )
 from nbckpt.reports.diff.details import Detail, Limits
 
@@ -22,12 +21,12 @@ FAMILIES: tuple[Family, ...] = (
     arrays.detail,
     models.detail,
     texts.detail,
-    trees.detail,
+    nested_values.detail,
     plain.detail,
 )
 
 
-trees.LEAVES[:] = (frames.detail, arrays.detail, texts.detail)
+nested_values.LEAVES[:] = (frames.detail, arrays.detail, texts.detail)
 
 
 def detail(before: object, after: object, limits: Limits) -> Detail:

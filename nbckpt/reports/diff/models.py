@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from nbckpt.reports.diff import arrays, texts, trees
+from nbckpt.reports.diff import arrays, nested_values, texts
 from nbckpt.reports.diff.details import (
     Detail,
     Limits,
@@ -102,7 +102,7 @@ def _of_settings(old: dict[str, Any], new: dict[str, Any], limits: Limits) -> It
         one, other = old.get(path, Missing), new.get(path, Missing)
         if one is Missing or other is Missing:
             yield Row(path, *("" if v is Missing else told(v) for v in (one, other)))
-        elif not trees.are_equal(one, other):
+        elif not nested_values.are_equal(one, other):
             yield Row(path, *told_apart(one, other, limits.characters))
 
 
@@ -118,7 +118,7 @@ def _of_boosters(before: Any, after: Any, limits: Limits) -> Detail:
         is_same = before.model_to_string() == after.model_to_string()
         if is_same:  # its text names the parameters; a restored booster knows them from there
             return same("model")
-    found = trees.Walk(limits).run(old, new)
+    found = nested_values.Walk(limits).run(old, new)
     rows = [*found.rows] if is_same else [*found.rows, Row("trees", "", "other trees")]
     return _detail(rows, "" if is_same else "other trees", limits, found.count - len(found.rows))
 
@@ -209,10 +209,10 @@ def _kind(value: Any) -> str:
 
 def _part_detail(one: Any, other: Any, limits: Limits) -> Detail | None:
     """Differences between two parts of a model; None if they are equal."""
-    for family in (arrays.detail, detail, texts.detail, trees.detail):
+    for family in (arrays.detail, detail, texts.detail, nested_values.detail):
         if found := family(one, other, limits):
             return found
-    if trees.are_equal(one, other):
+    if nested_values.are_equal(one, other):
         return None
     return Detail("value", f"{told(one)} → {told(other)}")
 

@@ -20,7 +20,7 @@ from nbckpt.reports.diff.details import (
     Row,
     same,
 )
-from nbckpt.reports.diff.trees import Walk, are_equal
+from nbckpt.reports.diff.nested_values import Walk, are_equal
 from nbckpt.reports.diff.value_texts import (
     cut,
     printable,

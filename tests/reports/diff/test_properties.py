@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as hnp
 from nbckpt.reports.diff.aligning import stretches
 from nbckpt.reports.diff.details import Limits
 from nbckpt.reports.diff.families import detail
-from nbckpt.reports.diff.trees import are_equal
+from nbckpt.reports.diff.nested_values import are_equal
 from nbckpt.reports.diff.value_texts import told, told_apart
 
 ALL = Limits(rows=10_000, lines=10_000, characters=10_000)
