@@ -9,6 +9,7 @@ from nbckpt.reports.diff import (
     arrays,
     frames,
     models,
+    nested_values,
     plain,
     texts,
 )
