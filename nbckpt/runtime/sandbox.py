@@ -32,9 +32,10 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 _R = TypeVar("_R")
 _STARTING = ("subprocess.", "socket.", "ctypes.", "sqlite3.", "shutil.", "urllib.", "_thread.")
@@ -135,9 +136,33 @@ def _is_of_a_file(name: str = "") -> bool:
 # -- in this process ------------------------------------------------------------------------
 
 
-def in_a_copy(work: Callable[[], dict[str, Any]], timeout_s: float) -> dict[str, Any]:
-    """The JSON that `work` returns in a copy of this process, or ``why`` there is none."""
-    data: bytes | None = None
+Say: TypeAlias = Callable[[object], None]
+"""Has the other process know something, as JSON, before the work is done."""
+
+
+class Told(NamedTuple):
+    """What a copy told.
+
+    Attributes
+    ----------
+    answer
+        The JSON that its work returned, or ``why`` there is none.
+    said
+        What the work said before.
+    """
+
+    answer: dict[str, Any]
+    said: list[Any]
+
+
+def in_a_copy(work: Callable[[Say], dict[str, Any]], timeout_s: float) -> Told:
+    """Do some work in a copy of this process.
+
+    Parameters
+    ----------
+    timeout_s
+        Seconds from one word of the work to the next.
+    """
     reading, writing = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of threads, which the copy does not have
@@ -145,19 +170,20 @@ def in_a_copy(work: Callable[[], dict[str, Any]], timeout_s: float) -> dict[str,
     if child == 0:
         _be_a_copy(work, writing)
     os.close(writing)
+    data, has_ended = b"", False
     try:
-        data = _read_all(reading, timeout_s)
+        data, has_ended = _read_all(reading, timeout_s)
     finally:
         os.close(reading)
-        _end(child, 1 if data else 0)
-    if data is None:
-        return {"why": "it did not end in time"}
-    try:
-        answer = json.loads(data)
-    except ValueError:
-        return {"why": "the copy died"}
-    assert isinstance(answer, dict)
-    return answer
+        _end(child, 1 if has_ended and data else 0)
+    said = []
+    for line in data.split(b"\n")[:-1]:
+        with suppress(ValueError):
+            said.append(json.loads(line))
+    if said and isinstance(said[-1], dict):
+        return Told(said[-1], [one for (one,) in said[:-1]])
+    why = "the copy died" if has_ended else "it did not end in time"
+    return Told({"why": why}, [one for (one,) in said])
 
 
 def _end(child: int, patience_s: float) -> None:
@@ -171,22 +197,25 @@ def _end(child: int, patience_s: float) -> None:
         time.sleep(0.001)
 
 
-def _read_all(descriptor: int, timeout_s: float) -> bytes | None:
-    until = time.monotonic() + timeout_s
+def _read_all(descriptor: int, timeout_s: float) -> tuple[bytes, bool]:
+    """What came, and whether it is all: a copy that is silent for too long says no more."""
     pieces: list[bytes] = []
+    until = time.monotonic() + timeout_s
     while (left_s := until - time.monotonic()) > 0:
         if not select.select([descriptor], [], [], left_s)[0]:
             break
         if not (piece := os.read(descriptor, 1 << 16)):
-            return b"".join(pieces)
+            return b"".join(pieces), True
+        if b"\n" in piece:
+            until = time.monotonic() + timeout_s
         pieces.append(piece)
-    return None
+    return b"".join(pieces), False
 
 
 # -- in the copy ----------------------------------------------------------------------------
 
 
-def _be_a_copy(work: Callable[[], dict[str, Any]], writing: int) -> NoReturn:
+def _be_a_copy(work: Callable[[Say], dict[str, Any]], writing: int) -> NoReturn:
     status = 1
     try:
         gc.disable()  # what it would end may do so outside, or belong to threads that are not here
@@ -197,17 +226,21 @@ def _be_a_copy(work: Callable[[], dict[str, Any]], writing: int) -> NoReturn:
             shared.make_private()
         _cut_off(writing)
         try:
-            answer = work()
+            answer = work(lambda told: _write(writing, [told]))
         except StoppedError as stopped:
             answer = {"why": f"it wants {stopped}"}
         except BaseException as error:  # whatever the user's code raises
             answer = {"why": f"it raises {type(error).__name__}"}
-        data = json.dumps(answer).encode()
-        while data:
-            data = data[os.write(writing, data) :]
+        _write(writing, answer)
         status = 0
     finally:
         os._exit(status)  # nothing of this process's is flushed, closed or finalized
+
+
+def _write(descriptor: int, told: object) -> None:
+    data = json.dumps(told).encode() + b"\n"
+    while data:
+        data = data[os.write(descriptor, data) :]
 
 
 def _cut_off(but: int) -> None:

@@ -13,8 +13,9 @@ import inspect
 import time
 import types
 from collections import OrderedDict, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from nbckpt.capture.trials.prints import print_of
@@ -89,12 +90,20 @@ class Comparison:
     until
         The moment by `time.monotonic` at which to stop looking.
     others
-        Values of variables that are not compared, by their names.
+        Names of variables by the ids of their values, those that are compared included.
+    compared
+        Names of those that are compared.
     """
 
-    def __init__(self, until: float, others: Mapping[str, object]) -> None:
+    def __init__(
+        self,
+        until: float,
+        others: Mapping[int, Sequence[str]] = MappingProxyType({}),
+        compared: Collection[str] = (),
+    ) -> None:
         self._until = until
-        self._others = {id(v): n for n, v in others.items() if _can_be_shared(v)}
+        self._others = others
+        self._compared = compared
         self._twins: dict[int, tuple[str, Any, Any]] = {}
         self._back: dict[int, tuple[str, Any, Any]] = {}
         self._visited = 0
@@ -129,8 +138,9 @@ class Comparison:
 
     def _parting(self, pair: _Pair) -> str:
         """Text on one object that comes back as two, or two as one; empty if there is none."""
-        if (name := self._others.get(id(pair.live))) is not None:
-            return f"{pair.path} is {name}, and comes back as another"
+        for name in self._others.get(id(pair.live), ()):
+            if name not in self._compared:
+                return f"{pair.path} is {name}, and comes back as another"
         twin = self._twins.get(id(pair.live))
         if twin is not None and twin[2] is not pair.back:
             return f"{pair.path} is {twin[0]}, and comes back as another"

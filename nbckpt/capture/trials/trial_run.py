@@ -26,6 +26,9 @@ LOOK_S = 0.5
 LONGEST_S = 2.0
 """Seconds that loading may take; what takes longer is not known to end."""
 
+MOST_S = 2 * LONGEST_S
+"""Seconds after which no further copy is made for the groups of one cell."""
+
 Lacking = tuple[tuple[str, str], tuple[str, ...]]
 
 
@@ -73,39 +76,92 @@ class TrialRun:
         self.refused: frozenset[str] = frozenset()
         self._namespace = namespace
 
-    def asked(self, groups: list[Group], values: Mapping[str, object]) -> dict[str, Any]:
-        """The answer of a copy of the process, or ``why`` there is none that counts."""
-        with allowed():
-            answer = sandbox.in_a_copy(lambda: self._in_the_copy(groups, values), LONGEST_S)
-        has_problems = any(problem for problem, *_ in answer.get("outcomes", ()))
-        if has_problems and self._are_others_in_a_copy(groups, values):
-            return {"why": "a copy of the process changes it"}
-        return answer
+    def asked(
+        self, groups: Sequence[Group], values: Mapping[str, object]
+    ) -> tuple[list[TrialOutcome], list[str]]:
+        """The outcome of each group, and why nothing came of some.
 
-    def _are_others_in_a_copy(self, groups: Sequence[Group], values: Mapping[str, object]) -> bool:
-        """True if values are others in a copy, before anything is done there.
+        One that ends the copy, or does not end in it, costs the others nothing: these are tried in
+        the next copy, as long as there is time.
+        """
+        until = time.monotonic() + MOST_S
+        outcomes: list[TrialOutcome] = []
+        untold: list[str] = []
+        while len(outcomes) < len(groups):
+            rest = groups[len(outcomes) :]
+            if outcomes and time.monotonic() > until:
+                untold.append("there was no time")
+                outcomes += [TrialOutcome()] * len(rest)
+                break
+            answer, said = self._in_a_copy(rest, values)
+            found = [TrialOutcome.of(told) for _, told in said]
+            untold += [str(reason) for reason, _ in said if reason]
+            if len(found) < len(rest):
+                untold.append(str(answer.get("why", "")))
+                found.append(TrialOutcome())
+            if self._are_others_in_a_copy(rest, found, values):
+                untold.append("a copy of the process changes it")
+            outcomes += found
+        return outcomes, untold
+
+    def _in_a_copy(self, groups: Sequence[Group], values: Mapping[str, object]) -> sandbox.Told:
+        with allowed():
+            return sandbox.in_a_copy(lambda say: self._in_the_copy(groups, values, say), LONGEST_S)
+
+    def _are_others_in_a_copy(
+        self,
+        groups: Sequence[Group],
+        outcomes: list[TrialOutcome],
+        values: Mapping[str, object],
+    ) -> bool:
+        """Take back problems of values that are others in a copy, before anything is done there.
 
         Python says of threads that they ended, and libraries may do as much to what they have.
         """
-        live = [values[name] for group in groups for name in group.names]
-        with allowed():
-            told = sandbox.in_a_copy(
-                lambda: {"prints": [print_of(value).hex() for value in live]}, LONGEST_S
-            )
-        return "prints" in told and told["prints"] != [print_of(value).hex() for value in live]
+        live = {
+            n: [values[name] for name in group.names]
+            for n, (group, outcome) in enumerate(zip(groups, outcomes, strict=False))
+            if outcome.problem
+        }
+        if not live:
+            return False
 
-    def _in_the_copy(self, groups: list[Group], values: Mapping[str, object]) -> dict[str, Any]:
-        untold: list[str] = []
+        def prints() -> dict[str, list[str]]:
+            return {str(n): [print_of(v).hex() for v in live[n]] for n in live}
+
+        with allowed():
+            told = sandbox.in_a_copy(lambda _: {"prints": prints()}, LONGEST_S).answer.get("prints")
+        here = prints() if told else {}
+        changed = [n for n in live if told and told[str(n)] != here[str(n)]]
+        for n in changed:
+            outcomes[n] = TrialOutcome()
+        return bool(changed)
+
+    def _in_the_copy(
+        self, groups: Sequence[Group], values: Mapping[str, object], say: sandbox.Say
+    ) -> dict[str, Any]:
         kept: list[object] = []
-        outcomes = sandbox.confined(
-            lambda: [self._outcome(group, values, untold, kept) for group in groups], may_try=True
-        )
-        return {"outcomes": outcomes, "untold": untold}
+        names: dict[int, list[str]] = {}
+        for name, value in values.items():
+            if is_user_name(name):
+                names.setdefault(id(value), []).append(name)
+
+        def try_all() -> None:
+            for group in groups:
+                outcome, why = self._outcome(group, values, names, kept)
+                say([why, outcome])
+
+        sandbox.confined(try_all, may_try=True)
+        return {}
 
     def _outcome(
-        self, group: Group, values: Mapping[str, object], untold: list[str], kept: list[object]
-    ) -> TrialOutcome:
-        """The outcome of a group."""
+        self,
+        group: Group,
+        values: Mapping[str, object],
+        names: Mapping[int, Sequence[str]],
+        kept: list[object],
+    ) -> tuple[TrialOutcome, str]:
+        """The outcome of a group, and why there is none."""
         from nbckpt.capture.trials.comparison import Comparison
 
         assert group.encoded is not None
@@ -113,24 +169,22 @@ class TrialRun:
         try:
             back = self._loaded(parts, group.names)
         except sandbox.StoppedError as stopped:
-            untold.append(f"it wants {stopped}")
-            return TrialOutcome()
+            return TrialOutcome(), f"it wants {stopped}"
         except PermissionError:  # to write something, which the copy may not
-            untold.append("it wants to write")
-            return TrialOutcome()
+            return TrialOutcome(), "it wants to write"
         except BaseException as error:  # a value's own code raises it: nobody interrupts a copy
-            return TrialOutcome(f"cannot be made again from what is kept of it ({_told(error)})")
+            problem = f"cannot be made again from what is kept of it ({_told(error)})"
+            return TrialOutcome(problem), ""
         kept.append(back)
-        others = {n: v for n, v in values.items() if n not in group.names and is_user_name(n)}
-        comparison = Comparison(time.monotonic() + LOOK_S, others)
+        comparison = Comparison(time.monotonic() + LOOK_S, names, group.names)
         for name in group.names:
             found = comparison.first_difference(name, values[name], back[name])
             if found is not None and self._is_steady(parts, group.names, back, found):
                 kind = type(found.owner)
                 lacking = (module_of(kind), kind.__qualname__), tuple(found.lacking)
                 text = on_a_line(found.text)
-                return TrialOutcome(f"does not come back as it is: {text}", lacking, name)
-        return TrialOutcome()
+                return TrialOutcome(f"does not come back as it is: {text}", lacking, name), ""
+        return TrialOutcome(), ""
 
     def _loaded(self, parts: list[memoryview], names: Sequence[str]) -> dict[str, object]:
         """The values that come back where none of these names is bound, nor a refused one."""
@@ -160,7 +214,7 @@ class TrialRun:
         from nbckpt.capture.trials.comparison import Comparison
 
         again = self._loaded(parts, names)
-        comparison = Comparison(time.monotonic() + LOOK_S, {})
+        comparison = Comparison(time.monotonic() + LOOK_S)
         for name, value in back.items():
             other = comparison.first_difference(name, value, again[name])
             if other is not None and other.path == found.path:

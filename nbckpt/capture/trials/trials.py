@@ -202,13 +202,8 @@ class Trials:
 
     def _tried(self, groups: list[Group], values: Mapping[str, object]) -> list[TrialOutcome]:
         """The outcome of each group."""
-        answer = self._run.asked(groups, values)
-        if "why" in answer and len(groups) > 1:  # one of them: which, is found one by one
-            return [self._tried([group], values)[0] for group in groups]
-        if "why" in answer:
-            answer = {"outcomes": [TrialOutcome()], "untold": [answer["why"]]}
-        self.untold.update(map(str, answer["untold"]))
-        outcomes = [*map(TrialOutcome.of, answer["outcomes"])]
+        outcomes, untold = self._run.asked(groups, values)
+        self.untold.update(untold)
         for group, outcome in zip(groups, outcomes, strict=True):
             if not outcome.problem and group.encoded is not None:
                 self._known.update(group.encoded.kinds)

@@ -103,7 +103,7 @@ def _shadow_of(session: Session, checkpoint: Checkpoint, tree: ast.Module) -> Sh
     timeout_s = PATIENCE_S + 3 * checkpoint.duration_s
     runs = []
     for _ in range(2):
-        run = sandbox.in_a_copy(lambda: _after_running(session, code), timeout_s)
+        run = sandbox.in_a_copy(lambda _: _after_running(session, code), timeout_s).answer
         if "why" in run:
             return str(run["why"])
         runs.append(run["digests"])

@@ -49,6 +49,10 @@ class Never:
     def __reduce__(self): return forever, ()
 def forever():
     while True: pass
+class Dies:
+    def __reduce__(self): return die, ()
+def die():
+    import os; os._exit(3)
 class Acts:
     def __reduce__(self): return act, ()
 def act():
@@ -149,6 +153,27 @@ def test_a_load_that_never_ends_holds_no_cell_for_ever(
     }
 
 
+@pytest.mark.slow
+def test_what_ends_or_holds_a_copy_costs_what_is_tried_beside_it_nothing(
+    library: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nbckpt.capture.trials import trial_run
+
+    monkeypatch.setattr(trial_run, "LONGEST_S", 0.5)
+    copies: list[object] = []
+    in_a_copy = sandbox.in_a_copy
+    monkeypatch.setattr(sandbox, "in_a_copy", lambda *a: copies.append(a) or in_a_copy(*a))
+    many = "; ".join(f"g{n} = [lib.Restless()]" for n in range(40))
+
+    made(library, "Dies()", many, "h = lib.Never(); late = [lib.Late()]; n = lib.Careless(5)")
+
+    assert set(refusals()) == {"late"}
+    assert kept("n").recipe
+    untold = current_session.session().workspace.capturer.encoder.trials.untold
+    assert untold == {"the copy died": 1, "it did not end in time": 1}
+    assert len(copies) < 10
+
+
 def test_a_trial_changes_nothing_outside(library: Any, tmp_path: Any) -> None:
     made(library, "Acts()")
 
@@ -180,9 +205,9 @@ def test_a_type_is_tried_once(library: Any, monkeypatch: pytest.MonkeyPatch) -> 
     made(library, "Restless()")
     copies: list[object] = []
 
-    def in_a_copy(*given: object) -> dict[str, str]:
+    def in_a_copy(*given: object) -> sandbox.Told:
         copies.append(given)
-        return {"why": "a test"}
+        return sandbox.Told({"why": "a test"}, [])
 
     monkeypatch.setattr(sandbox, "in_a_copy", in_a_copy)
 
