@@ -14,7 +14,7 @@ from nbckpt.capture.random_states import Generators
 from nbckpt.capture.selection import Selection
 from nbckpt.digests import Digest
 from nbckpt.fingerprint import random_generators
-from nbckpt.fingerprint.values.plain import ATOMS
+from nbckpt.fingerprint.values.plain import ATOMS, forget_looks
 from nbckpt.model import Manifest, Refusal, Variable
 from nbckpt.runtime.context import called_with
 from nbckpt.runtime.dirty_pages.memory import READS_ALL
@@ -164,6 +164,7 @@ class Capturer:
 
     def adopt(self, restored: Mapping[str, Variable], removed: Iterable[str] = ()) -> None:
         """Take note that these names now hold what these blobs hold."""
+        forget_looks()
         for name, variable in restored.items():
             self.tracker.kept[name] = variable
             self.tracker.was_restored(name)

@@ -101,7 +101,8 @@ class Recapture:
             Names of functions and classes that streams may refer to; by default all.
         """
         capturer = self._capturer
-        known = capturer.tracker.user_names() if definitions is None else list(definitions)
+        tracker = capturer.tracker
+        known = tracker.live().definitions() if definitions is None else list(definitions)
         encoder = capturer.encoder.group_encoder(known)
         with allowed():
             outcomes = encoder.encode_groups(list(names))

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.errors import USER_CODE_ERRORS, NbckptError, NotebookError, UsageError
+from nbckpt.fingerprint.values.plain import remembered_looks
 from nbckpt.jupyter import marking, notices
 from nbckpt.jupyter.callbacks import BackgroundChanges, touched_by_callbacks, touched_by_pages
 from nbckpt.jupyter.cell_interrupts import (
@@ -110,7 +111,8 @@ class Cells:
             with held():
                 if is_missed():
                     raise KeyboardInterrupt
-                return self._decide(tree)
+                with remembered_looks():
+                    return self._decide(tree)
         except KeyboardInterrupt:
             message = "before the cell ran"
             raise Interrupted(message) from None

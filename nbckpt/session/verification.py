@@ -8,11 +8,12 @@ once, a few milliseconds at a time, compares it with what was kept, and keeps wh
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Set
-from itertools import count
+from itertools import islice
 from typing import TYPE_CHECKING
 
+from nbckpt.fingerprint import random_generators
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.session.verification_sweep import Memory, Names, Sweep
 
@@ -37,6 +38,9 @@ _HASHED_PER_S = 1_000_000_000
 LOOK_S = 0.00005
 """A look at next to nothing, or at memory of which nothing was written."""
 
+MOST_AT_A_GLANCE = 32
+"""Variables that a glance considers, however quick they are to look at."""
+
 MOST_WATCHED_BYTES = 64 * 1024 * 1024
 """Should it not be watched after all, a glance at it takes this much hashing once."""
 
@@ -56,8 +60,8 @@ class Verifier:
         self._session = session
         self._memory = Memory({}, {}, Counter())
         self._glances: Counter[Names] = Counter()
-        self._seen: dict[Names, int] = {}  # when a glance last fell on a group
-        self._serials = count(1)
+        self._turns: deque[str] = deque()  # what may change, looked at longest ago first
+        self._in_turn: set[str] = set()
 
     def begin(self, *, thoroughly: bool = False) -> Sweep:
         """A sweep over all that no code is known to have touched since it was kept.
@@ -78,21 +82,36 @@ class Verifier:
 
         Between two cells there is no time for a sweep, and most variables are small.
         """
-        chosen = []
-        tracker = self._session.workspace.tracker
-        groups = filter(self._can_change, self._groups(tracker.untouched_objects()))
-        for group in sorted(groups, key=self._seen_at):
+        self._renew_turns()
+        chosen: dict[Names, None] = {}
+        for name in list(islice(self._turns, MOST_AT_A_GLANCE)):
+            if budget_s < LOOK_S:
+                break
+            self._turns.rotate(-1)
+            group = self._group_of(name)
+            if group is None or group in chosen or not self._can_change(group):
+                continue
             expected_s = self._glance_s(group)
             if expected_s <= budget_s and not self._is_left_out(group):
                 budget_s -= expected_s
-                chosen.append(group)
-        sweep = Sweep(self._session, chosen, self._memory)
+                chosen[group] = None
+        if not chosen:
+            return set()
+        sweep = Sweep(self._session, list(chosen), self._memory)
         while sweep.go_on(budget_s=0.0):
             pass
-        for group in chosen:
-            self._seen[group] = next(self._serials)
-        self._glances.update(chosen)
+        self._glances.update(chosen.keys())
         return sweep.found
+
+    def _renew_turns(self) -> None:
+        """Have new names looked at first, and no longer those that hold what cannot change."""
+        names = self._session.workspace.tracker.objects.others
+        if names == self._in_turn:
+            return
+        if gone := self._in_turn - names:
+            self._turns = deque(name for name in self._turns if name not in gone)
+        self._turns.extendleft(sorted(names - self._in_turn, reverse=True))
+        self._in_turn = set(names)
 
     def _glance_s(self, group: Names) -> float:
         # The first look at a type imports and decides things that the next ones know.
@@ -129,9 +148,6 @@ class Verifier:
                 return False
         return True
 
-    def _seen_at(self, group: Names) -> int:
-        return self._seen.get(group, 0)
-
     def _can_change(self, group: Names) -> bool:
         """True if one of them can become another value while its name holds the same object."""
         from nbckpt.codecs.references import is_by_reference
@@ -147,21 +163,21 @@ class Verifier:
 
     def _groups(self, names: Set[str]) -> list[Names]:
         """The groups of variables that no code is known to have touched, with one of `names`."""
-        session = self._session
-        if session.position.id is None:
-            return []  # nothing is kept that could be wrong
-        capturer = session.workspace.capturer
-        kept = capturer.manifest()
-        refused = {r.variable for r in capturer.refusals()}
-        groups: dict[Names, None] = {}
-        for name in sorted(names - refused):
-            variable = kept.get(name)
-            if variable is not None and variable.recipe:
-                continue  # its bytes are a statement
-            group = variable.group if variable else (name,)
-            if capturer.tracker.is_untouched(group):
-                groups[group] = None
-        return list(groups)
+        groups = map(self._group_of, sorted(names))
+        return list(dict.fromkeys(group for group in groups if group is not None))
+
+    def _group_of(self, name: str) -> Names | None:
+        """The group of a variable; None if code may have touched it, or nothing is kept of it."""
+        if self._session.position.id is None:
+            return None  # nothing is kept that could be wrong
+        capturer = self._session.workspace.capturer
+        if name in capturer.tracker.refusals or name in random_generators.NAMES:
+            return None
+        variable = capturer.kept_as(name)
+        if variable is not None and variable.recipe:
+            return None  # its bytes are a statement
+        group = variable.group if variable else (name,)
+        return group if capturer.tracker.is_untouched(group) else None
 
     def _expected_s(self, group: Names) -> float:
         if (took_s := self._memory.took_s.get(group)) is not None:

@@ -299,12 +299,6 @@ class ChangeTracker:
             return set()
         return {*self.user_names(), *self.kept} - self._pending - random_generators.NAMES
 
-    def untouched_objects(self) -> set[str]:
-        """Of these, the ones that hold what may change where it stands."""
-        if self._pending is None:
-            return set()
-        return self.objects.others - self._pending - random_generators.NAMES
-
     def quick_to_look_at(self) -> list[str]:
         """The names of values that are small, or arrays whose pages tell what was written."""
         return self.kept.quick_to_look_at(n for n in self.user_names() if n not in self.refusals)

@@ -15,6 +15,7 @@ import marshal
 import sys
 from collections.abc import Iterable, Sequence, Set
 from itertools import chain
+from threading import get_ident
 from types import EllipsisType, NoneType
 from typing import Any
 
@@ -25,6 +26,7 @@ MARSHAL_VERSION = 2
 LEVELS = 8
 MANY_ITEMS = 20_000_000
 MANY_OBJECTS = 100_000
+MANY_AT_ONCE = 1_000
 LONG_BYTES = 1 << 24
 SHORT_BYTES = 128
 
@@ -60,6 +62,50 @@ def levels_of(roots: Iterable[object]) -> list[list[Any]] | None:
     twice is there twice; data that is nested deeply, or holds itself, counts as more.
     """
     level: list[Any] = list(roots)
+    found = _looks.found
+    if found is None or len(level) != 1 or type(level[0]) not in _CONTAINERS:
+        return _levels_of(level)
+    root = level[0]
+    if len(root) < MANY_AT_ONCE or get_ident() != _looks.thread:
+        return _levels_of(level)
+    known = found.get(id(root))
+    if known is None:
+        known = found[id(root)] = (root, _levels_of(level))
+    return known[1]
+
+
+class _Looks:
+    """What was looked at in a block: by its id a root, and its levels; None outside of one."""
+
+    found: dict[int, tuple[object, list[list[Any]] | None]] | None = None
+    thread = 0
+
+
+_looks = _Looks()
+
+
+class remembered_looks:  # noqa: N801  # reads as a state: with remembered_looks():
+    """In the block, each large root is looked at once: none of the notebook's code changes it."""
+
+    __slots__ = ("_is_outermost",)
+
+    def __enter__(self) -> None:
+        self._is_outermost = _looks.found is None
+        if self._is_outermost:
+            _looks.found, _looks.thread = {}, get_ident()
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_outermost:
+            _looks.found = None
+
+
+def forget_looks() -> None:
+    """Have all roots be looked at again: values were changed."""
+    if _looks.found is not None:
+        _looks.found = {}
+
+
+def _levels_of(level: list[Any]) -> list[list[Any]] | None:
     levels: list[list[Any]] = []
     n_items = 0
     for _ in range(LEVELS):
@@ -99,9 +145,10 @@ def _are_different(objects: list[object]) -> bool:
     """True if no object is there twice."""
     numpy = sys.modules.get("numpy")
     if numpy is None or len(objects) < MANY_OBJECTS:
-        return len(set(map(id, objects))) == len(objects)
-    # A set of a million identities takes a hundred megabytes, and `id` tells an audit hook each
-    # time that it is called: an array of objects is their addresses, one after the other.
+        # `id` tells an audit hook each time that it is called; this hash is of the address alone.
+        return len(set(map(object.__hash__, objects))) == len(objects)
+    # A set of a million identities takes a hundred megabytes: an array of objects is their
+    # addresses, one after the other.
     held = numpy.fromiter(objects, dtype=object, count=len(objects))
     memory = (ctypes.c_char * held.nbytes).from_address(held.ctypes.data)
     addresses = numpy.sort(numpy.frombuffer(memory, dtype=numpy.uintp))

@@ -18,6 +18,7 @@ from nbckpt.errors import VariableNotFoundError
 from nbckpt.fingerprint import random_generators
 from nbckpt.fingerprint.user_names import Own, is_nbckpts_own
 from nbckpt.fingerprint.values import Examined, ValueDigester
+from nbckpt.fingerprint.values.plain import forget_looks
 from nbckpt.model import Key
 from nbckpt.runtime import telemetry, time_limit
 from nbckpt.runtime.interrupts import allowed
@@ -130,6 +131,7 @@ class Workspace(Own):
         A shell says so of each cell. Without one, every call here asks for a look at everything.
         """
         self.runs(tree)
+        forget_looks()
         self.audit.ran()
         if tree is None:
             # In a shell it was no cell: what is quickly looked at is looked at all the same.
