@@ -18,10 +18,10 @@ from nbckpt.storage.batches import Batches
 from nbckpt.storage.blobs import Part, flat, is_stream, tree_of
 from nbckpt.storage.chunk_forms import Press
 from nbckpt.storage.cutting import by_content, evenly
-from nbckpt.storage.growing_streams import LEAST_BYTES, Growing
 from nbckpt.storage.index_frames import RAW, Name
 from nbckpt.storage.large_parts import LargePart
 from nbckpt.storage.packs import MAPPED_BYTES
+from nbckpt.storage.similar_streams import LEAST_BYTES, SimilarStreams
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -33,7 +33,7 @@ class Putter:
     def __init__(self, batches: Batches) -> None:
         self._batches = batches
         self._press = Press()
-        self._growing = Growing()
+        self._similar = SimilarStreams()
 
     def put(self, blobs: Iterable[Sequence[Buffer]]) -> list[Digest]:
         """The digests of blobs whose bytes are in the kernel's hands when this returns."""
@@ -63,13 +63,7 @@ class Putter:
         stream = view.obj
         if not isinstance(stream, bytes) or len(stream) < LEAST_BYTES:
             return [self._put_small(chunk) for chunk in by_content(view)]
-        names, start = self._growing.known(stream, self._batches.has)
-        last = memoryview(b"")
-        for chunk in by_content(view[start:]):
-            names.append(self._put_small(chunk))
-            last = chunk
-        self._growing.learn(stream, names, len(last))
-        return names
+        return self._similar.put(stream, self._batches.has, self._put_small)
 
     def _put_small(self, data: memoryview, *, may_shrink: bool = True) -> Name:
         """The name of a chunk that is never mapped, and whose bytes nobody changes."""
