@@ -140,7 +140,7 @@ def _encoded(
     memo = pickler.memo.copy() if is_wanted else {}
     arrays.tie_memories(pickler, memo)
     shares = plain or shareable_ids(
-        memo.values() if with_shares else (),
+        memo if with_shares else {},
         except_ids=pickler.private,
         homes=scope.homes,
         tuples=scope.tuples,
@@ -186,8 +186,8 @@ def _compared(memo: Mapping[int, tuple[int, object]], own_dicts: set[int]) -> li
     """
     return [
         obj
-        for _, obj in memo.values()
-        if type(obj) not in _NEVER_COMPARED and id(obj) not in own_dicts
+        for address, (_, obj) in memo.items()
+        if type(obj) not in _NEVER_COMPARED and address not in own_dicts
     ]
 
 

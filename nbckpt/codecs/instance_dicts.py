@@ -48,11 +48,12 @@ def watching(kind: type, usual: Reducer | None) -> Reducer | None:
 
     def reduce(pickler: NamespacePickler, obj: Any) -> Any:
         members = get(obj)
+        identity = id(members)
         if not is_module:
-            pickler.own_dicts.add(id(members))
+            pickler.own_dicts.add(identity)
         if getrefcount(members) > _ALONE:
-            pickler.dicts.setdefault(id(members), set()).add(id(obj))
-            if id(members) in pickler.linked and members is not obj:
+            pickler.dicts.setdefault(identity, set()).add(id(obj))
+            if identity in pickler.linked and members is not obj:
                 made = NotImplemented if usual is None else usual(pickler, obj)
                 return _with_very_dict(obj, descriptor, members, made)
         return NotImplemented if usual is None else usual(pickler, obj)

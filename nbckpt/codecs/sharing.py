@@ -15,7 +15,7 @@ import re
 import sys
 import types
 import uuid
-from collections.abc import Collection, Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 
 from nbckpt.codecs.functions import NAMED
 from nbckpt.codecs.references import is_by_reference
@@ -89,7 +89,7 @@ def _bases_elsewhere() -> Iterable[type]:
 
 
 def shareable_ids(
-    memo: Collection[tuple[int, object]],
+    memo: Mapping[int, tuple[int, object]],
     *,
     except_ids: Container[int],
     homes: Container[int],
@@ -100,7 +100,7 @@ def shareable_ids(
     Parameters
     ----------
     memo
-        The values of a pickler's memo: place and object.
+        A copy of a pickler's memo: identity → place and object.
     except_ids
         Objects that are copied on write by their owners (blocks of data frames).
     homes
@@ -118,18 +118,16 @@ def shareable_ids(
     judge = _Judge()
     ids: set[int] = set()
     members_of_fixed: set[int] = set()
-    for _, obj in memo:
+    for address, (_, obj) in memo.items():
         verdict = judge[type(obj)]
-        if verdict == _FIXED or id(obj) in except_ids:
+        if verdict == _FIXED or address in except_ids:
             continue
         if verdict == _IMMUTABLE_BY_ADAPTER:
             members_of_fixed.add(id(dict_of(obj)))
-            continue
-        if verdict == _NAMED and _is_by_name(obj, homes):
-            continue
-        ids.add(id(obj))
+        elif verdict == _MUTABLE or not _is_by_name(obj, homes):
+            ids.add(address)
     ids -= _of_classes() | members_of_fixed
-    return frozenset(ids).union(id(obj) for _, obj in memo if id(obj) in tuples)
+    return frozenset(ids | (tuples & memo.keys()))
 
 
 def _is_by_name(obj: object, homes: Container[int]) -> bool:

@@ -170,7 +170,16 @@ def called_at_end(names: Iterable[str], namespace: Mapping[str, object]) -> dict
 def _may_call(values: Iterable[object], namespace: Mapping[str, object]) -> bool:
     """True if anything in some values calls something when it goes; what they share once."""
     inside = inside_of(values, _may_be_waited_for)
-    return any(True for held in inside for _ in _called_for(held, namespace))
+    acts: dict[type, bool] = {}  # of most types there are many objects
+    for held in inside:
+        kind = type(held)
+        if kind not in acts:
+            acts[kind] = kind in _SUSPENDED or has_end(kind)
+        if (acts[kind] or weakref.getweakrefcount(held)) and any(
+            True for _ in _called_for(held, namespace)
+        ):
+            return True
+    return False
 
 
 def _called_for(held: Any, namespace: Mapping[str, object]) -> Iterator[object]:

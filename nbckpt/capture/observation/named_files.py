@@ -60,6 +60,7 @@ READS_FOLDERS = frozenset(_FOLDERS.split())
 """Calls that read all of a folder."""
 
 _PATHS = (str, bytes)
+_NO_TEXTS = ATOMS - {*_PATHS}
 
 _QUOTED = re.compile(r"'([^'\n]{2,400})'|\"([^\"\n]{2,400})\"|\[([^\[\]\n]{2,400})\]")
 _QUERY = re.compile(r"\b(from|join|copy|attach|read_\w+|scan_\w+)\b", re.IGNORECASE)
@@ -160,11 +161,10 @@ class Named:
         elif issubclass(kind, PurePath):
             self._add(str(value))
         elif kind in {list, tuple, set, frozenset} and depth < 3:
-            for item in self._items(value):
-                self._of_value(item, depth + 1)
+            self._of_items(value, depth + 1)
         elif kind is dict and depth < 3:
-            for item in self._items([*value.values(), *(value if self.asks else ())]):
-                self._of_value(item, depth + 1)
+            items = [*value.values(), *value] if self.asks else value.values()
+            self._of_items(items, depth + 1)
         elif issubclass(kind, FunctionType | MethodType):
             self._of_code(getattr(value, "__code__", None))
             if value.__module__ != "__main__":
@@ -177,13 +177,23 @@ class Named:
                     self._of_code(getattr(getattr(member, "__func__", member), "__code__", None))
         else:
             if self.asks and kind.__module__.partition(".")[0] in ("pandas", "numpy"):
-                for item in self._items(column_items(value, MAX_ASKED)):
-                    self._of_value(item, depth + 1)
+                self._of_items(column_items(value, MAX_ASKED), depth + 1)
             for text in texts_of(value, MAX_ITEMS):
                 self._add(text)
             if kind.__module__ == "__main__" and depth < 2:
                 for item in islice(_attributes(value), MAX_ITEMS):
                     self._of_value(item, depth + 1)
+
+    def _of_items(self, items: Collection[Any], depth: int) -> None:
+        """Collect from elements; texts that were met are most of them, and cost a look each."""
+        texts = self.texts
+        for item in self._items(items):
+            kind = type(item)
+            if kind is str:
+                if item not in texts:
+                    self._add(item)
+            elif kind not in _NO_TEXTS:
+                self._of_value(item, depth)
 
     def _of_code(self, code: object) -> None:
         if not isinstance(code, CodeType):
@@ -278,13 +288,15 @@ def _running(tree: ast.Module) -> Iterator[ast.AST]:
 
 
 def _may_be_path(text: str) -> bool:
-    if len(text) > LONGEST_NAME and not _has_short_names(text):
+    length = len(text)
+    if length >= MAX_PATH or (
+        length > LONGEST_NAME
+        and "/" not in text
+        and "[" not in text
+        and length - text.count("*") > LONGEST_NAME
+    ):
         return False
-    return len(text) < MAX_PATH and "\n" not in text and "\0" not in text and "://" not in text
-
-
-def _has_short_names(text: str) -> bool:
-    return "/" in text or "[" in text or len(text) - text.count("*") <= LONGEST_NAME
+    return "\n" not in text and "\0" not in text and "://" not in text
 
 
 def _may_quote(text: str) -> bool:

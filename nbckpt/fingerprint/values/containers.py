@@ -12,6 +12,7 @@ from typing import Any
 from nbckpt.digests import Digest
 from nbckpt.fingerprint.values import plain
 from nbckpt.fingerprint.values.walking import Step, Walk
+from nbckpt.runtime.addresses import address_of
 from nbckpt.runtime.dirty_pages.memory import digest_of_memory
 
 MANY = 16
@@ -80,8 +81,8 @@ def _wrote_tree(walk: Walk, value: object) -> bool:
     if containers is None:
         return False
     # With nothing before it and nothing to come, nobody will ask which objects it holds.
-    is_alone = not (walk.stack or walk.around) and walk.memo.keys() <= {id(value)}
-    inner = [] if is_alone else [id(c) for c in containers if c is not value]
+    is_alone = not (walk.stack or walk.around) and walk.memo.keys() <= {address_of(value)}
+    inner = [] if is_alone else [address_of(c) for c in containers if c is not value]
     if not walk.memo.keys().isdisjoint(inner):
         return False
     data = plain.encoded_tree(value)
@@ -132,7 +133,8 @@ def _members_alone(walk: Walk, value: Collection[Any]) -> None:
         return
     met = walk.memo
     near = [
-        (*_near(walk, element), met.get(id(element), sys.maxsize), element) for element in value
+        (*_near(walk, element), met.get(address_of(element), sys.maxsize), element)
+        for element in value
     ]
     near.sort(key=itemgetter(0, 2))
     for digest, _, _, _ in near:

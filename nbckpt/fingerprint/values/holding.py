@@ -10,13 +10,14 @@ import builtins
 import gc
 import sys
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Set
 from dataclasses import is_dataclass
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from nbckpt.fingerprint.values.homes import DICT_OF_CLASS, MODULE_OF_CLASS, is_users_module
 from nbckpt.fingerprint.values.plain import ATOMS, levels_of
+from nbckpt.runtime.addresses import address_of
 
 _CONTAINERS = (dict, list, tuple, set, frozenset, deque)
 _PLAIN = (list, tuple, dict)
@@ -48,27 +49,34 @@ def inside_of(
     """
     seen: dict[int, object] = {}
     given = [*values]
-    classes = {id(item): item for item in given if _is_own_class(item)}
+    classes = {address_of(item): item for item in given if _is_own_class(item)}
     waiting = [*classes.values()]
     while waiting:
         members = [*DICT_OF_CLASS(waiting.pop()).values()]
         given += members
-        fresh = {id(m): m for m in members if _is_own_class(m) and id(m) not in classes}
+        fresh = {
+            address_of(m): m for m in members if _is_own_class(m) and address_of(m) not in classes
+        }
         classes |= fresh
         waiting += fresh.values()
     level = [item for item in given if type(item) not in _PLAIN or levels_of([item]) is None]
     while level:
-        fresh = {id(item): item for item in level}
+        fresh = dict(zip(map(address_of, level), level, strict=True))
         for known in fresh.keys() & seen.keys():
             del fresh[known]
         seen |= fresh
         if len(seen) > most:
             raise TooManyError
         kinds = set(map(type, fresh.values())) - ATOMS
+        items = [*fresh.values()]
         if matching := {kind for kind in kinds if wanted(kind)}:
-            yield from [item for item in fresh.values() if type(item) in matching]
+            yield from _of_kinds(items, kinds, matching)
         holders = {kind for kind in kinds if _is_holder(kind)}
-        level = _contents([item for item in fresh.values() if type(item) in holders])
+        level = _contents(_of_kinds(items, kinds, holders))
+
+
+def _of_kinds(items: list[Any], kinds: Set[type], wanted: Set[type]) -> list[Any]:
+    return items if wanted >= kinds else [item for item in items if type(item) in wanted]
 
 
 def _is_own_class(value: Any) -> bool:

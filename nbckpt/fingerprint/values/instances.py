@@ -22,6 +22,7 @@ from typing import Any
 from nbckpt.digests import Digest
 from nbckpt.errors import USER_CODE_ERRORS
 from nbckpt.fingerprint.values import plain, traces_of_looks
+from nbckpt.fingerprint.values.attributes import put_attributes
 from nbckpt.fingerprint.values.bare_types import is_bare, is_client
 from nbckpt.fingerprint.values.frames import Alone, Parts, memory_of
 from nbckpt.fingerprint.values.opaque import Told
@@ -81,7 +82,7 @@ def walk_immutable(walk: Walk, value: Any) -> None:
 
 def walk_instance(walk: Walk, value: object) -> None:
     """An object of any other class, which others may share."""
-    if not walk.is_known(value):
+    if not walk.is_known(value) and not put_attributes(walk, value):
         take_apart(walk, value)
 
 
@@ -146,9 +147,10 @@ def _reduced(value: Any) -> Any:
 def _parts_of(walk: Walk, kind: type, reduced: tuple[Any, ...]) -> list[object]:
     """The parts that a reduction has, after a tag that says which these are."""
     function, arguments, *rest = reduced
-    if function is NEW_OBJECT and arguments == (kind,) and len(rest) == 1:
+    is_bare = function is NEW_OBJECT and type(arguments) is tuple and len(arguments) == 1
+    if is_bare and arguments[0] is kind and rest and not any(part is not None for part in rest[1:]):
         walk.put(b"object")
-        return [kind, *rest]
+        return [kind, rest[0]]
     if function is iter and not rest:  # of a set, say, which comes back as that of a list
         rest = [0]
     state, items, pairs, setter = (*rest, *[None] * 4)[:4]

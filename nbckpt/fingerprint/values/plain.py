@@ -21,6 +21,8 @@ from typing import Any
 
 from blake3 import blake3
 
+from nbckpt.runtime.addresses import address_of
+
 ATOMS = frozenset({NoneType, bool, int, float, complex, str, bytes, EllipsisType})
 MARSHAL_VERSION = 2
 LEVELS = 8
@@ -145,8 +147,7 @@ def _are_different(objects: list[object]) -> bool:
     """True if no object is there twice."""
     numpy = sys.modules.get("numpy")
     if numpy is None or len(objects) < MANY_OBJECTS:
-        # `id` tells an audit hook each time that it is called; this hash is of the address alone.
-        return len(set(map(object.__hash__, objects))) == len(objects)
+        return len(set(map(address_of, objects))) == len(objects)
     # A set of a million identities takes a hundred megabytes: an array of objects is their
     # addresses, one after the other.
     held = numpy.fromiter(objects, dtype=object, count=len(objects))

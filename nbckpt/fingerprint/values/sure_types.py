@@ -19,7 +19,7 @@ _TRUSTED_MODULES = frozenset(
 _OF_CLASSES = frozenset({"__main__", "abc", "enum"})
 """Where metaclasses are whose classes nbckpt makes again by what they hold."""
 
-_WAYS = frozenset(
+WAYS = frozenset(
     {"__reduce__", "__reduce_ex__", "__getstate__", "__getattribute__", "__setattr__",
      "__setstate__", "__getattr__", "__getnewargs__", "__getnewargs_ex__", "__deepcopy__"}
 )  # fmt: skip
@@ -55,6 +55,6 @@ def is_plain(kind: type) -> bool:
         return False
     for cls in bases_of(kind):
         names = DICT_OF_CLASS(cls).keys()
-        if cls is not object and not names.isdisjoint(_WAYS):
+        if cls is not object and not names.isdisjoint(WAYS):
             return False
     return True

@@ -14,6 +14,7 @@ from nbckpt.fingerprint.values import plain
 from nbckpt.fingerprint.values.homes import home_of
 from nbckpt.fingerprint.values.lookups import reaches_all
 from nbckpt.fingerprint.values.sources import user_modules
+from nbckpt.runtime.addresses import address_of
 
 Step: TypeAlias = "Callable[[Walk, Any], None]"
 """Writes one value, and pushes its parts."""
@@ -106,8 +107,8 @@ class Walk:
     """One pass over a value; its output is a stream of bytes that only equal values share.
 
     The stack holds what is still to be walked, so that depth costs no recursion. `memo` numbers
-    the mutable objects in the order in which they are met. A walk with an `allowance` ends after
-    so many objects; then it `was_cut`, and others may have the same bytes.
+    the mutable objects by their addresses, in the order in which they are met. A walk with an
+    `allowance` ends after so many objects; then it `was_cut`, and others may have the same bytes.
     """
 
     def __init__(
@@ -132,6 +133,8 @@ class Walk:
         self.owners: dict[int, tuple[int, int]] = {}
         self.frames: list[Frame] = []
         self.steps: dict[type, Step] = {}
+        self.heads: dict[type, bytes] = {}  # what is written of a class that was met
+        self.shapes: dict[tuple[object, ...], bytes] = {}  # and of the names of attributes
 
     def digest(self, root: object) -> Digest:
         """The digest of all that `root` holds.
@@ -197,9 +200,9 @@ class Walk:
 
     def is_known(self, value: object) -> bool:
         """True if `value` was met before; then it is written as a reference to that place."""
-        number = self.memo.get(id(value))
+        number = self.memo.get(address_of(value))
         if number is None:
-            self.memo[id(value)] = len(self.memo)
+            self.memo[address_of(value)] = len(self.memo)
             return False
         self.put(b"same", number)
         return True
@@ -248,6 +251,7 @@ class Walk:
         del self.out[frame.n_out :]
         del self.stack[frame.n_stack :]
         del self.frames[self.frames.index(frame) :]
+        self.heads.clear()
         while len(self.memo) > frame.n_memo:
             self.memo.popitem()
         while len(self.owners) > frame.n_owners:
