@@ -154,6 +154,7 @@ class Step(ThroughItems, Execution):
             self.session.checkpoints.commit(draft, sync=self.request.sync, patience_s=patience_s)
         self.session.state(StepState).interrupted.pop(self.request.name, None)
         self.record_event("ran", draft, took_s=duration_s)
+        self.forget_before()
         return draft
 
     @whole
@@ -170,4 +171,5 @@ class Step(ThroughItems, Execution):
             failed = failed_draft(self, line_of(error))
             session.checkpoints.commit(failed)
         self.record_event("failed", failed, took_s=failed.duration_s)
+        self.forget_before()
         return failed

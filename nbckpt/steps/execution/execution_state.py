@@ -154,6 +154,10 @@ class Execution(Own):
         self.at.end()
         self.calls.end()
 
+    def forget_before(self) -> None:
+        """Let go of the namespace before the body: it has ended, and the step stays known."""
+        self.before = StepBefore()
+
     def record_event(self, kind: str, checkpoint: Checkpoint, **members: float) -> None:
         """Note in the journal something that happened to the step."""
         self.session.writes.record_event(
