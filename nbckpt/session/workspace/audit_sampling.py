@@ -32,7 +32,7 @@ TRIES = 8
 RESTLESS = 3
 """Number of times that a group is found to change under the look before it is left alone."""
 
-_PER_S = {"hashed": 1_000_000_000, "pickled": 20_000_000}
+_PER_S = {"hashed": 1_000_000_000, "pickled": 20_000_000, "of a library": 2_000_000}
 _LOOK_S = 0.0001
 _HASHED = ("numpy.", "pandas.", "polars.", "pyarrow.", "torch.", "str", "bytes", "bytearray")
 
@@ -118,9 +118,12 @@ class Sampler:
         )
 
     def _expected_s(self, group: Names, variable: Variable) -> float:
+        saved_s = self._saved_s[group]
+        self._saved_s[group] += BUDGET_S / TRIES  # so none is left out for ever
         if self._looks[group] > 1:
-            saved_s = self._saved_s[group]
-            self._saved_s[group] += BUDGET_S / TRIES  # so none is left out for ever
             return self._took_s[group] - saved_s
-        how = "hashed" if variable.type_name.startswith(_HASHED) else "pickled"
-        return _LOOK_S * len(group) + variable.size_bytes / _PER_S[how]
+        if variable.type_name.startswith(_HASHED):
+            how = "hashed"
+        else:
+            how = "of a library" if "." in variable.type_name else "pickled"
+        return _LOOK_S * len(group) + variable.size_bytes / _PER_S[how] - saved_s

@@ -99,14 +99,16 @@ class StaleSearch(Own):
         kept = capturer.kept_as(group[0])
         needed = {*group, *(kept.needs if kept else ())} & self._namespace.keys()
         began = time.perf_counter()
-        found = self._recapture().groups(group, needed)
-        self.sampler.took(group, time.perf_counter() - began)
-        self.looked_at += len(group)
-        if all(self._is_as_kept(one) for one in found):
-            return []
-        found = self._recapture().groups_read_whole(group)  # with every definition
-        suspects = [one for one in found if not self._is_as_kept(one)]
-        return self._stale_among(suspects, None if touched is None else set(touched))
+        try:
+            found = self._recapture().groups(group, needed)
+            self.looked_at += len(group)
+            if all(self._is_as_kept(one) for one in found):
+                return []
+            found = self._recapture().groups_read_whole(group)  # with every definition
+            suspects = [one for one in found if not self._is_as_kept(one)]
+            return self._stale_among(suspects, None if touched is None else set(touched))
+        finally:
+            self.sampler.took(group, time.perf_counter() - began)
 
     def _stale_in_chunk(self, name: str, view: memoryview) -> list[Stale]:
         """One chunk of a large array at random, read although nothing was written to it."""
