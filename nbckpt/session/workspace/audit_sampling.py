@@ -32,7 +32,7 @@ TRIES = 8
 RESTLESS = 3
 """Number of times that a group is found to change under the look before it is left alone."""
 
-_PER_S = {"hashed": 1_000_000_000, "pickled": 20_000_000, "of a library": 2_000_000}
+_HASHED_PER_S, _PICKLED_PER_S, _OF_LIBRARY_PER_S = 1_000_000_000, 20_000_000, 2_000_000
 _LOOK_S = 0.0001
 _HASHED = ("numpy.", "pandas.", "polars.", "pyarrow.", "torch.", "str", "bytes", "bytearray")
 
@@ -122,8 +122,12 @@ class Sampler:
         self._saved_s[group] += BUDGET_S / TRIES  # so none is left out for ever
         if self._looks[group] > 1:
             return self._took_s[group] - saved_s
-        if variable.type_name.startswith(_HASHED):
-            how = "hashed"
-        else:
-            how = "of a library" if "." in variable.type_name else "pickled"
-        return _LOOK_S * len(group) + variable.size_bytes / _PER_S[how] - saved_s
+        return _LOOK_S * len(group) + variable.size_bytes / self._per_s(variable) - saved_s
+
+    def _per_s(self, variable: Variable) -> int:
+        """Bytes in a second that a first look takes, probably."""
+        if not variable.type_name.startswith(_HASHED):
+            return _OF_LIBRARY_PER_S if "." in variable.type_name else _PICKLED_PER_S
+        dtype = getattr(self._capturer.tracker.namespace.get(variable.name), "dtype", None)
+        holds_objects = getattr(dtype, "hasobject", False)  # `plt.subplots` makes one of all axes
+        return _OF_LIBRARY_PER_S if holds_objects else _HASHED_PER_S
