@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.bench.figures import Figure
-from tests.bench.limits import beginning, history, large, loops, many, memory, objects
+from tests.bench.limits import beginning, everyday, history, large, loops, many, memory, objects
 
 Limit = Callable[[Path, bool], list[Figure]]
 
@@ -21,6 +21,11 @@ LIMITS: dict[str, Limit] = {
         large.one_element_without_pages,
         beginning.cold_restore,
         objects.one_appended,
+        everyday.messages_appended,
+        everyday.elements_appended,
+        everyday.names_around,
+        everyday.long_session,
+        everyday.figures_around,
         loops.plain_loop,
         memory.of_arrays,
         memory.of_objects,

@@ -1,0 +1,138 @@
+"""What users meet each minute: lists to which cells append, many names, long sessions, figures.
+
+Each has a figure of cloudpickle, which would write all of the value at each cell, in the same run,
+and the cell without nbckpt. Where the machine is slow all of them are: compare within a run.
+"""
+
+from __future__ import annotations
+
+import gc
+from pathlib import Path
+from statistics import median
+
+import cloudpickle
+
+from tests.bench.figures import Figure
+from tests.bench.measures import timed
+from tests.bench.shells import Notebook, memory_mb
+
+WARM_UP = 5
+MESSAGES = "messages = [{{'role': 'user', 'content': str(i) * 200}} for i in range({count})]"
+CLASS = "class P:\n    def __init__(self, a, b): self.a, self.b = a, b"
+
+ELEMENTS = {
+    "objects of a class": ("P(i, float(i))", 1.0),
+    "dicts": ("{'a': i, 'b': str(i)}", 1.0),
+    "tuples": ("(i, float(i), str(i))", 1.0),
+    "strings": ("str(i) * 3", 1.0),
+    "ints": ("i * 1000", 1.0),
+}
+"""What is in a list, an expression of `i`, and the most that an append may cost of cloudpickle."""
+
+
+def messages_appended(folder: Path, quick: bool) -> list[Figure]:
+    """A cell that appends one message to a list of them, and one that only asks how many."""
+    goals = {400: 0.0015, 2_000: 0.0025, 20_000: 0.015}
+    runs = 6 if quick else 30
+    notebook = Notebook(folder, follows=False)
+    bare = [notebook.run(f"k = {n}").around_s for n in range(runs)]
+    notebook.follow()
+    figures = [Figure("everyday: a cell without nbckpt", "s", bare)]
+    for count in [400] if quick else goals:
+        notebook.run(MESSAGES.format(count=count))
+        cell = "messages.append({{'role': 'user', 'content': 'y{n}' * 200}})"
+        appended = _around(notebook, cell, runs)
+        read = _around(notebook, "n = len(messages), {n}", runs)
+        name = f"{count:,} messages"
+        figures += [
+            Figure(f"one appended to {name}", "s", appended, goals[count]),
+            Figure(f"a cell that reads {name}", "s", read),
+            Figure(f"cloudpickle of {name}", "s", _pickled(notebook, "messages")),
+        ]
+    return figures
+
+
+def elements_appended(folder: Path, quick: bool) -> list[Figure]:
+    """A cell that appends one element to a long list, beside one cloudpickle of the list."""
+    count, runs = (5_000, 2) if quick else (200_000, 4)
+    notebook = Notebook(folder)
+    notebook.run(CLASS)
+    figures = []
+    for name, (element, at_most) in ELEMENTS.items():
+        notebook.run(f"rows = [{element} for i in range({count})]")
+        appended = _around(notebook, f"i = {{n}}; rows.append({_escaped(element)})", runs)
+        pickled = _pickled(notebook, "rows")
+        label = f"one appended to {count:,} {name}"
+        figures += [
+            Figure(label, "s", appended),
+            Figure(
+                f"{label} / cloudpickle of all", "x", [median(appended) / median(pickled)], at_most
+            ),
+        ]
+    return figures
+
+
+def names_around(folder: Path, quick: bool) -> list[Figure]:
+    """A trivial cell beside many variables."""
+    count, runs = (100, 6) if quick else (1_000, 60)
+    notebook = Notebook(folder)
+    alone = _around(notebook, "x = {n}", runs)
+    notebook.run(f"for i in range({count}): globals()[f'v{{i}}'] = [i]")
+    beside = _around(notebook, "x = {n}", runs)
+    return [
+        Figure("a trivial cell", "s", alone, 0.0008),
+        Figure(f"a trivial cell beside {count:,} names", "s", beside, 0.0012),
+        Figure("that cell / the one beside nothing", "x", [median(beside) / median(alone)], 1.5),
+    ]
+
+
+def long_session(folder: Path, quick: bool) -> list[Figure]:
+    """A trivial cell after many checkpoints, and the memory that these take."""
+    marks = (50, 100) if quick else (100, 1_000, 5_000, 10_000)
+    notebook = Notebook(folder)
+    took = [notebook.run(f"x = {n}").around_s for n in range(20)]
+    gc.collect()
+    first_mb = memory_mb("VmRSS")
+    figures = []
+    for mark in marks:
+        took += [notebook.run(f"x = {n}").around_s for n in range(len(took), mark)]
+        figures.append(
+            Figure(f"a trivial cell after {mark:,} checkpoints", "s", took[-40:], 0.0008)
+        )
+    notebook.wait()
+    gc.collect()
+    last_mb = memory_mb("VmRSS")
+    early, late = median(took[40:80] if quick else took[60:100]), median(took[-40:])
+    figures.append(Figure("the last of these / the first", "x", [late / early], 1.2))
+    if first_mb is not None and last_mb is not None:
+        each = (last_mb - first_mb) * (1 << 20) / (len(took) - 20)
+        figures.append(Figure("memory that a checkpoint takes of the process", "B", [each], 2e3))
+    return figures
+
+
+def figures_around(folder: Path, quick: bool) -> list[Figure]:
+    """A cell that makes a figure beside one with axes, and a trivial one after it."""
+    runs = 3 if quick else 12
+    notebook = Notebook(folder)
+    notebook.run("import matplotlib; matplotlib.use('agg'); import matplotlib.pyplot as plt")
+    notebook.run("fig, axes = plt.subplots(2, 2); [a.plot(range(100)) for a in axes.flat]")
+    made = _around(notebook, "fig{n} = plt.figure()", runs)
+    trivial = _around(notebook, "x = {n}", runs)
+    return [
+        Figure("plt.figure() beside a figure of four axes", "s", made, 0.005),
+        Figure("a trivial cell beside figures", "s", trivial, 0.001),
+    ]
+
+
+def _around(notebook: Notebook, cell: str, runs: int) -> list[float]:
+    took = [notebook.run(cell.format(n=n)).around_s for n in range(WARM_UP + runs)]
+    return took[WARM_UP if runs > WARM_UP else 1 :]
+
+
+def _pickled(notebook: Notebook, name: str) -> list[float]:
+    value = notebook.shell.user_ns[name]
+    return [timed(lambda: cloudpickle.dumps(value)) for _ in range(3)]
+
+
+def _escaped(expression: str) -> str:
+    return expression.replace("{", "{{").replace("}", "}}")
