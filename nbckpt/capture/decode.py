@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from nbckpt.capture.untrusted import require_trusted_value
+from nbckpt.capture.trust_gate import require_trusted_value
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.errors import RestoreError
 from nbckpt.fingerprint.values.destructors import let_go

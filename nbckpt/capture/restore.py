@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any, NamedTuple
 
-from nbckpt.capture.untrusted import require_trusted_value, untrusted_in
+from nbckpt.capture.trust_gate import require_trusted_value, untrusted_in
 from nbckpt.codecs.loading import Binding, Loading, decode, lent
 from nbckpt.digests import Digest
 from nbckpt.errors import USER_CODE_ERRORS, NbckptError, RestoreError

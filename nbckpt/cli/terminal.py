@@ -29,7 +29,7 @@ class TerminalCall(Call):
     @property
     def path(self) -> Path:
         """The folder of the store, which need not be there."""
-        from nbckpt.config.sources import settings_from
+        from nbckpt.config.settings_sources import settings_from
 
         return Path(self.arguments.store or settings_from().store)
 

@@ -115,7 +115,7 @@ STORED: dict[str, str] = {
     "fill_optimizer": "nbckpt.codecs.torch_modules:fill_optimiser",
     "compiled_function": "nbckpt.codecs.torch_modules:compiled_from",
     # -- other libraries
-    "set_table": "nbckpt.codecs.frames:set_state",
+    "set_table": "nbckpt.codecs.pandas_blocks:set_state",
     "polars_series": "nbckpt.types.polars:series_from",
     "polars_frame": "nbckpt.types.polars:frame_from",
     "widget": "nbckpt.codecs.widgets:make_widget",

@@ -1,4 +1,4 @@
-"""The settings of nbckpt: their values, defaults and sources."""
+"""The settings of nbckpt: their values and defaults; `settings_sources` reads them."""
 
 from __future__ import annotations
 

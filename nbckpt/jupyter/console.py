@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from nbckpt.config.sources import STORE_VARIABLE
+from nbckpt.config.settings_sources import STORE_VARIABLE
 
 
 def console(

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt import reports
-from nbckpt.config.sources import settings_from, settings_of
+from nbckpt.config.settings_sources import settings_from, settings_of
 from nbckpt.errors import NbckptError, UsageError
 from nbckpt.jupyter import notices
 from nbckpt.jupyter.awaited import Awaiter

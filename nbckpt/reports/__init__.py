@@ -9,7 +9,7 @@ from nbckpt.reports.details import outputs_text, show_text
 from nbckpt.reports.log import listed, log_text
 from nbckpt.reports.marks import noted_text, tagged_text
 from nbckpt.reports.moves import moved_lines, updated_text
-from nbckpt.reports.standing import (
+from nbckpt.reports.status import (
     check_text,
     greeting,
     repaired_members,

@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterator, Mapping
 
 from nbckpt.capture.selection import missing
-from nbckpt.capture.untrusted import require_trusted_value
+from nbckpt.capture.trust_gate import require_trusted_value
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.errors import UsageError, VariableNotFoundError
 from nbckpt.fingerprint.random_generators import NAMES

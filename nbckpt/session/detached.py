@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from nbckpt.capture.untrusted import require_trusted
+from nbckpt.capture.trust_gate import require_trusted
 from nbckpt.errors import BranchNotFoundError
 from nbckpt.model import Checkpoint
 from nbckpt.session.moves import branching

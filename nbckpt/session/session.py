@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 from nbckpt.capture.selection import Selection
 from nbckpt.config.auto_policy import OFF, Policy
 from nbckpt.config.settings import Settings
-from nbckpt.config.sources import settings_from, settings_of
+from nbckpt.config.settings_sources import settings_from, settings_of
 from nbckpt.config.validate import require_text
 from nbckpt.errors import StoreError
 from nbckpt.fingerprint.user_names import Own

@@ -1,4 +1,4 @@
-"""The store's `config.json`, as text; `nbckpt.config.sources` reads it."""
+"""The store's `config.json`, as text; `nbckpt.config.settings_sources` reads it."""
 
 from __future__ import annotations
 

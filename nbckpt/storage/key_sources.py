@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from nbckpt.config.sources import key_in_environment
+from nbckpt.config.settings_sources import key_in_environment
 from nbckpt.errors import SealedError, UsageError
 from nbckpt.storage import file_calls
 from nbckpt.storage.ciphers import KEY_BYTES, new_key

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from nbckpt.config.sources import encryption_from
+from nbckpt.config.settings_sources import encryption_from
 from nbckpt.errors import StoreError, UsageError
 from nbckpt.storage import file_calls
 from nbckpt.storage.check import check

@@ -26,7 +26,7 @@ from nbckpt.storage.locks import Holds
 from nbckpt.storage.signers import Signers
 from nbckpt.storage.stored_blobs import StoredBlobs
 from nbckpt.storage.stored_tables import StoredTables
-from nbckpt.storage.stored_trust import StoredTrust
+from nbckpt.storage.trust_takeover import StoredTrust
 from nbckpt.storage.unlocking import new_members, unlocked
 from nbckpt.storage.waiting_writes import MOST_BYTES
 from nbckpt.storage.write_queue import WriteQueue

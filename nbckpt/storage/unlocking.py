@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbckpt.config.sources import encryption_from
+from nbckpt.config.settings_sources import encryption_from
 from nbckpt.errors import FormatError, SealedError
 from nbckpt.storage.disk import files_in, read_at, reading, refused
 from nbckpt.storage.folder import ENCRYPTION, MARK, Mark

@@ -42,7 +42,7 @@ def _check_in_terminal(call: Call) -> Answer:
 
 
 def _found(report: Report, repaired: Repaired | None) -> Answer:
-    from nbckpt.reports.standing import check_text, repaired_members, repaired_text
+    from nbckpt.reports.status import check_text, repaired_members, repaired_text
 
     def text() -> str:
         before = [] if repaired is None else [repaired_text(repaired)]

@@ -227,7 +227,7 @@ def _prune(call: Call) -> Answer:
 
 @at(Door.TERMINAL, "prune")
 def _prune_store(call: Call) -> Answer:
-    from nbckpt.config.sources import settings_of
+    from nbckpt.config.settings_sources import settings_of
     from nbckpt.session.maintenance import prune_request as pruning
 
     settings = settings_of(call.store)
@@ -275,7 +275,7 @@ def _several(names: object) -> tuple[Any, ...]:
     *OF_STORE,
 )
 def _config(call: Call) -> Answer:
-    from nbckpt.config.sources import settings_of
+    from nbckpt.config.settings_sources import settings_of
 
     answer = _configured(call)
     call.session.settings = settings_of(call.store)
@@ -284,7 +284,7 @@ def _config(call: Call) -> Answer:
 
 @at(Door.TERMINAL, "config")
 def _config_store(call: Call) -> Answer:
-    from nbckpt.config.sources import settings_of
+    from nbckpt.config.settings_sources import settings_of
 
     answer = _configured(call)
     for problem in settings_of(call.store).problems:

@@ -92,7 +92,7 @@ def _log(call: Call) -> Answer:
 @at(Door.TERMINAL, "log")
 def _log_in_terminal(call: Call) -> Answer:
     from nbckpt.reports.questions import waits_text
-    from nbckpt.reports.standing import strangers_text
+    from nbckpt.reports.status import strangers_text
     from nbckpt.timeline.approvals import APPROVAL, Questions
 
     session = call.session
@@ -209,7 +209,7 @@ is 3 if something was met that cannot be read; `nbckpt check` reads every byte.
   nbckpt status --json --store /data/.nbckpt""",
 )
 def _status(call: Call) -> Answer:
-    from nbckpt.config.sources import settings_of
+    from nbckpt.config.settings_sources import settings_of
 
     session = call.session
     head = session.timeline.branches.get(session.position.branch)
@@ -219,7 +219,7 @@ def _status(call: Call) -> Answer:
 def stood(call: Call, here: str | None, **how: Any) -> Answer:
     """The answer of a status; `here` is the checkpoint where the session is."""
     from nbckpt.reports import health
-    from nbckpt.reports.standing import status_text
+    from nbckpt.reports.status import status_text
 
     session = call.session
     found = health.health_of(session, **how)

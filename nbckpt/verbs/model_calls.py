@@ -134,7 +134,7 @@ def _cost(call: Call) -> Answer:
 
 @at(Door.TERMINAL, "cost")
 def _cost_in_terminal(call: Call) -> Answer:
-    from nbckpt.config.sources import settings_of
+    from nbckpt.config.settings_sources import settings_of
 
     call.session.settings = settings_of(call.store)
     return _costs(call)

@@ -12,7 +12,7 @@ import pytest
 from nbckpt.config.config_file import write_setting
 from nbckpt.config.setting_kinds import NAMES
 from nbckpt.config.settings import Settings, table
-from nbckpt.config.sources import settings_from, settings_of, with_stored
+from nbckpt.config.settings_sources import settings_from, settings_of, with_stored
 from nbckpt.errors import StoreError, UsageError
 from nbckpt.session.session import open_session
 from nbckpt.storage.store import Store

@@ -10,7 +10,7 @@ import pytest
 
 from nbckpt.config.config_file import write_setting
 from nbckpt.config.model_prices import rates_of
-from nbckpt.config.sources import settings_of
+from nbckpt.config.settings_sources import settings_of
 from nbckpt.errors import UsageError
 from nbckpt.llm import prices, scope
 from nbckpt.llm.usage import Usage, usage_of

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from nbckpt.config.settings import Settings
-from nbckpt.config.sources import settings_from
+from nbckpt.config.settings_sources import settings_from
 from nbckpt.errors import UsageError
 from nbckpt.runtime.idle_clock import IdleClock
 

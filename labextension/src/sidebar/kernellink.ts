@@ -9,7 +9,7 @@ import type { Check } from '../shapes';
 import type { LinkState } from './connected';
 import { Connection } from './connection';
 import { asHello, isClosing, newsIn, type INews } from './kernelnews';
-import { AbortedError, execute, write } from './writing';
+import { AbortedError, execute, write } from './executerequests';
 
 export type { LinkState } from './connected';
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbckpt.capture.observation.process_state import ProcessState, unsettable
-from nbckpt.capture.untrusted import require_trusted, untrusted_in
+from nbckpt.capture.trust_gate import require_trusted, untrusted_in
 from nbckpt.errors import BranchNotFoundError
 from nbckpt.jupyter.notebook.documents import Written, known_as
 from nbckpt.jupyter.notebook.marks import stopped_text

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.config.settings import Settings
-from nbckpt.config.sources import STORE_VARIABLE
+from nbckpt.config.settings_sources import STORE_VARIABLE
 from nbckpt.errors import NotebookError
 from nbckpt.jupyter.runner.execution import (
     LOAD,

@@ -16,14 +16,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nbckpt.config.settings import Settings, variable_of
-from nbckpt.config.sources import STORE_VARIABLE, settings_from
+from nbckpt.config.settings_sources import STORE_VARIABLE, settings_from
 from nbckpt.errors import UsageError
 from nbckpt.jupyter.runner import ipynb, parameters
 from nbckpt.jupyter.runner.execution import Execution, Watcher
 from nbckpt.jupyter.runner.ipynb import Out
 from nbckpt.jupyter.runner.kernel import Kernel
 from nbckpt.jupyter.runner.progress import SILENT
-from nbckpt.reports.standing import strangers_text
+from nbckpt.reports.status import strangers_text
 from nbckpt.storage.store import Store
 from nbckpt.timeline.cell_outcomes import Ending, Outcome
 

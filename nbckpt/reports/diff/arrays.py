@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any, TypeAlias
 
+from nbckpt.reports.diff.array_elements import differing
 from nbckpt.reports.diff.details import (
     Detail,
     Limits,
@@ -18,7 +19,6 @@ from nbckpt.reports.diff.details import (
     same,
     share_text,
 )
-from nbckpt.reports.diff.elements import differing
 from nbckpt.reports.diff.value_texts import told
 from nbckpt.text.describe import type_name_of
 from nbckpt.text.units import count_text

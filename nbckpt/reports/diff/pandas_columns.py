@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from nbckpt.reports.diff.array_elements import differing
 from nbckpt.reports.diff.columns import (
     Columns,
     Key,
@@ -14,7 +15,6 @@ from nbckpt.reports.diff.columns import (
     rows_text,
 )
 from nbckpt.reports.diff.details import Limits
-from nbckpt.reports.diff.elements import differing
 from nbckpt.reports.diff.value_texts import told
 from nbckpt.text.units import count_text
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.capture.untrusted import require_trusted
+from nbckpt.capture.trust_gate import require_trusted
 from nbckpt.digests import Digest
 from nbckpt.errors import FormatError, NbckptError, StoreError, UsageError
 from nbckpt.fingerprint.random_generators import NAMES as RANDOM

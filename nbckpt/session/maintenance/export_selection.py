@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from nbckpt.capture.untrusted import untrusted_in
+from nbckpt.capture.trust_gate import untrusted_in
 from nbckpt.digests import Digest
 from nbckpt.model import Checkpoint, Record, Refusal, Variable, is_trusted
 from nbckpt.session.branch_position import MAIN

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from nbckpt.config.config_file import write_setting
 from nbckpt.config.settings import Row, Settings, table
-from nbckpt.config.sources import settings_of
+from nbckpt.config.settings_sources import settings_of
 from nbckpt.errors import UsageError
 from nbckpt.storage.store import Store
 from nbckpt.text.tables import Column, table_text

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.config.config_file import doubted_in
-from nbckpt.config.sources import settings_of
+from nbckpt.config.settings_sources import settings_of
 from nbckpt.model import Checkpoint, Record, Variable, is_trusted
 from nbckpt.session.history.summaries import user_names
 from nbckpt.session.maintenance.untrusted_report import UntrustedReport, few

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbckpt.capture.selection import Selection
-from nbckpt.capture.untrusted import require_trusted
+from nbckpt.capture.trust_gate import require_trusted
 from nbckpt.config.validate import require_text
 from nbckpt.errors import BranchExistsError, BranchNotFoundError, StoreError, UsageError
 from nbckpt.model import Cell, Checkpoint

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from nbckpt.capture import restore
-from nbckpt.capture.untrusted import require_trusted
+from nbckpt.capture.trust_gate import require_trusted
 from nbckpt.config.validate import require_text
 from nbckpt.errors import BranchNotFoundError, CheckpointNotFoundError
 from nbckpt.model import Checkpoint, size_of_all

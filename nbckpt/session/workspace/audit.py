@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbckpt.config.sources import verify_log
+from nbckpt.config.settings_sources import verify_log
 from nbckpt.errors import StaleCaptureError
 from nbckpt.fingerprint.user_names import Own
 from nbckpt.session.workspace.stale_search import Stale, StaleSearch

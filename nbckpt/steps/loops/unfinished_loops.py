@@ -1,4 +1,7 @@
-"""Progress of a step's loops: where they go on from an earlier run, and what is kept of them."""
+"""The checkpoint from which a step's loops go on, and what is kept of loops on their way.
+
+Which items are finished is told by `finished_items`; `loop` skips these.
+"""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbckpt.capture.untrusted import require_trusted
+from nbckpt.capture.trust_gate import require_trusted
 from nbckpt.errors import TRUST_IT, UntrustedError, UsageError
 from nbckpt.fingerprint import code
 from nbckpt.model import Checkpoint, Record, is_trusted

@@ -14,7 +14,7 @@ from nbckpt.capture import restore
 from nbckpt.capture.change_tracking.identity import is_fixed
 from nbckpt.capture.observation.observer import UnrepeatableError
 from nbckpt.capture.observation.shown_widgets import made_by
-from nbckpt.capture.untrusted import require_trusted
+from nbckpt.capture.trust_gate import require_trusted
 from nbckpt.codecs.widgets import take_places
 from nbckpt.fingerprint.random_generators import NAMES
 from nbckpt.model import Checkpoint, Manifest

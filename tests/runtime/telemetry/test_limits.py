@@ -14,7 +14,7 @@ import pytest
 import nbckpt
 from nbckpt.config.config_file import write_setting
 from nbckpt.config.settings import Settings, prune_size, variable_of
-from nbckpt.config.sources import settings_from, with_stored
+from nbckpt.config.settings_sources import settings_from, with_stored
 from nbckpt.errors import StoreError, UsageError
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session

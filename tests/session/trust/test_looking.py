@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nbckpt.cli import main
-from nbckpt.config.sources import settings_from, with_stored
+from nbckpt.config.settings_sources import settings_from, with_stored
 from nbckpt.reports.timeline_rows import outputs_of
 from nbckpt.session.history.recorded_outputs import notebook_outputs
 from nbckpt.session.session import Session

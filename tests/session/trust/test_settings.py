@@ -11,7 +11,7 @@ import pytest
 from nbckpt.cli import main
 from nbckpt.config.config_file import write_setting
 from nbckpt.config.setting_kinds import NAMES, OF_ANYBODY
-from nbckpt.config.sources import settings_from, settings_of
+from nbckpt.config.settings_sources import settings_from, settings_of
 from nbckpt.errors import UntrustedError
 from nbckpt.jupyter.shell import load, unload
 from nbckpt.session.maintenance import trust_verb

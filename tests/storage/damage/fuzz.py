@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from nbckpt.config.settings import Settings
-from nbckpt.config.sources import with_stored
+from nbckpt.config.settings_sources import with_stored
 from nbckpt.errors import NbckptError
 from nbckpt.llm.bodies import decoded, events_in, has_broken_event
 from nbckpt.llm.usage import usage_of

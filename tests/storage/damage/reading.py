@@ -13,7 +13,7 @@ import pandas as pd
 
 from nbckpt.capture.decode import Values
 from nbckpt.config.settings import Settings
-from nbckpt.config.sources import with_stored
+from nbckpt.config.settings_sources import with_stored
 from nbckpt.errors import NbckptError
 from nbckpt.fingerprint import random_generators
 from nbckpt.model import Record

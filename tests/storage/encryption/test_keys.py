@@ -13,7 +13,7 @@ from keyring.backend import KeyringBackend
 
 from nbckpt.cli import main
 from nbckpt.config.config_file import write_setting
-from nbckpt.config.sources import encryption_from, settings_from, settings_of
+from nbckpt.config.settings_sources import encryption_from, settings_from, settings_of
 from nbckpt.errors import SealedError, UsageError
 from nbckpt.storage.key_sources import make_key, read_key
 from nbckpt.storage.store import Store
