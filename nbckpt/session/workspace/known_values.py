@@ -7,7 +7,7 @@ reasons. In the mode that checks these (the setting `verify`) each is made anew 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import ModuleType
 from typing import NamedTuple
 
@@ -15,7 +15,6 @@ from nbckpt.capture.change_tracking.change_tracker import ChangeTracker
 from nbckpt.digests import Digest
 from nbckpt.fingerprint.user_names import Own
 from nbckpt.fingerprint.values import Examined
-from nbckpt.fingerprint.values.definitions import functions_of_class
 from nbckpt.fingerprint.values.homes import MODULE_OF_CLASS
 from nbckpt.fingerprint.values.raw_members import bases_of
 from nbckpt.fingerprint.values.sure_types import is_plain
@@ -69,11 +68,8 @@ class KnownValues(Own):
         known = self._known.get(name)
         if known is None:
             return None
-        if (
-            known.blob != self._blob_of(name)
-            or not self._are_at_home(known.examined.reached)
-            or known.definitions != _digests(known.examined, examine)
-        ):
+        definitions = _digests(known.examined, examine)
+        if known.blob != self._blob_of(name) or known.definitions != definitions:
             del self._known[name]
             return None
         if self._audit.mode != "off" and examine(value) != known.examined:
@@ -89,22 +85,7 @@ class KnownValues(Own):
         blob = self._blob_of(name)
         if not blob or not all(map(_is_all_in_its_bytes, examined.kinds)):
             return
-        if not self._are_at_home(examined.reached):
-            return
         self._known[name] = _Known(blob, examined, _digests(examined, examine))
-
-    def _are_at_home(self, definitions: Sequence[object]) -> bool:
-        """True if functions and classes are the ones of their names, as bytes refer to them.
-
-        Equal bytes may hold others that have no name, or that had it before.
-        """
-        space = self._tracker.namespace
-        classes = [d for d in definitions if isinstance(d, type)]
-        methods = {id(function) for cls in classes for function in functions_of_class(cls)}
-        return all(
-            id(one) in methods or space.get(str(getattr(one, "__qualname__", ""))) is one
-            for one in definitions
-        )
 
     def _blob_of(self, name: str) -> Digest:
         """What is kept of a variable that is as it was kept; empty if that is not known."""

@@ -61,9 +61,6 @@ CHANGES = [
     "P.shared.append(1)",
     "P.extra = 1",
     "class P:\n    def __init__(self, n): self.n = n + 1",
-    "class P:\n    shared = []\n    def __init__(self, n): self.n = n\n"
-    "objects = [P(n) for n in range(3000)]\nP.extra = 2",
-    "for one in objects: one.__class__ = type('P', (), dict(vars(P)))",
     "globals()['many'][8]['id'] = 'z'",
     "exec('many[9][\"id\"] = 0')",
     "many = list(many)",
@@ -77,7 +74,6 @@ CHANGES = [
     "for one in objects[:3]: one.n += 1",
     "f = lambda: many.pop(); f()",
     "%checkpoint before\nmany.clear()\n%rewind before",
-    "%checkpoint before\nobjects.clear()\n%rewind before\nP.extra = 3",
 ]
 
 
@@ -91,20 +87,6 @@ def test_what_changed_has_another_digest(auto: Any, walked: list[int], change: s
     run(auto, READ)
 
     assert_keys_are_true(auto)
-
-
-@pytest.mark.slow
-def test_what_was_made_again_with_equal_bytes_is_walked(auto: Any, walked: list[int]) -> None:
-    run(auto, "from collections import defaultdict\nrows = defaultdict(lambda: [0] * 9)")
-    run(auto, "for n in range(3000): rows[n].append(str(n) * 9)")
-    for _ in range(2):
-        run(auto, "n = len(rows)")
-    run(auto, "%checkpoint here\nrows.clear()\n%rewind here")
-    run(auto, "f = rows.default_factory; f.hint = 1")
-
-    run(auto, "n = len(rows)")
-
-    assert_keys_are_true(auto, "n = len(rows)", ("rows",))
 
 
 @pytest.mark.slow
@@ -130,15 +112,13 @@ def test_what_a_thread_changed_has_another_digest(auto: Any, walked: list[int]) 
     assert_keys_are_true(auto)
 
 
-def assert_keys_are_true(
-    shell: Any, source: str = READ, names: tuple[str, ...] = ("many", "objects")
-) -> None:
+def assert_keys_are_true(shell: Any) -> None:
     """The key of the cell that ran last has the digests of what is there: it only read."""
     session = current_session.session()
     checkpoint = session.timeline.checkpoints[session.position.id]
-    assert checkpoint.cell.source == source
+    assert checkpoint.cell.source == READ
     assert checkpoint.key is not None
     digester = ValueDigester(shell.user_ns, 5_000_000)
-    for name in names:
+    for name in ("many", "objects"):
         if name in checkpoint.key.inputs:
             assert checkpoint.key.inputs[name] == digester.digest(shell.user_ns[name]), name
