@@ -276,15 +276,6 @@ class ChangeTracker:
             return self.kept.snapshot()
         return {n: v for n, v in self.kept.items() if unsure.isdisjoint(v.group)}
 
-    def is_settled(self, name: str) -> bool:
-        """True if a kept variable is as it was: no code can have changed it, or what it shares."""
-        if self._pending is None or any(n in self.refusals for n in self._pending):
-            return False  # what cannot be kept may hold a part of it
-        variable, now = self.kept.get(name), self.values()
-        if variable is None or not self._pending.isdisjoint(variable.group):
-            return False
-        return all(n in now and self.objects.hold(n, now[n]) for n in variable.group)
-
     def settled_digest(self) -> Digest:
         """A digest of all variables; empty if one is not kept, or not settled."""
         kept = self.kept

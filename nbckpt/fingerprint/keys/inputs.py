@@ -7,7 +7,7 @@ import secrets
 import sys
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from types import FunctionType
-from typing import Any, Protocol
+from typing import Any
 
 from nbckpt.digests import Digest, digest_of
 from nbckpt.fingerprint.code import Names, reach_of_all
@@ -36,18 +36,6 @@ TEXT = "text of "
 """Stands before the name of a definition whose source somebody asks for."""
 
 
-class KnownValues(Protocol):
-    """What is known of the values of variables, from the keys that were made before."""
-
-    def find(
-        self, name: str, value: object, examine: Callable[[object], Examined]
-    ) -> Examined | None:
-        """What was learnt of a variable; None if that may not be so any more."""
-
-    def learn(self, name: str, examined: Examined, examine: Callable[[object], Examined]) -> None:
-        """Take note of a variable that was examined as it is now."""
-
-
 class Inputs:
     """The variables and definitions that a cell depends on, collected from its names."""
 
@@ -60,12 +48,10 @@ class Inputs:
         *,
         kept: Container[str] | None = None,
         counts_caches: bool = False,
-        known: KnownValues | None = None,
     ) -> None:
         self.namespace = namespace
         self.names = names
         self.kept = kept
-        self.known = known
         self.digest_of_variable = digest_of_variable
         self.lacking = lacking or {}
         self.digester = ValueDigester(namespace, BUDGET, counts_caches=counts_caches)
@@ -143,7 +129,7 @@ class Inputs:
             issubclass(type(value), FunctionType) and value.__name__ == "<lambda>"
         ):  # it has no other name than the variable's
             self.noted.add(id(value))
-        examined = self.examine_variable(name, value)
+        examined = self.examine(value)
         self.variables[name] = self.digest_of(name, examined)
         self.reached(examined, bound)
 
@@ -271,18 +257,6 @@ class Inputs:
                 self.variables.update(found.values)
                 if looks_into_main(name):
                     self.all_variables()
-
-    def examine_variable(self, name: str, value: object) -> Examined:
-        """The same of a variable, which may be known from an earlier key."""
-        if self.known is None or id(value) in self.examined:
-            return self.examine(value)
-        examined = self.known.find(name, value, self.examine)
-        if examined is None:
-            examined = self.examine(value)
-            self.known.learn(name, examined, self.examine)
-        else:
-            self.examined[id(value)] = examined
-        return examined
 
     def examine(self, value: object) -> Examined:
         """The digest of a value and what is inside it, found once."""

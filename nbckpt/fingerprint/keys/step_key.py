@@ -12,7 +12,7 @@ from blake3 import blake3
 from nbckpt.digests import Digest, digest_of
 from nbckpt.errors import UsageError
 from nbckpt.fingerprint.code import digest_of_tree, names_of_tree, scripts_of
-from nbckpt.fingerprint.keys.inputs import MODULE, Inputs, KnownValues
+from nbckpt.fingerprint.keys.inputs import MODULE, Inputs
 from nbckpt.fingerprint.values import default_database
 from nbckpt.fingerprint.values.modules import loaded
 from nbckpt.fingerprint.values.sources import imported_by
@@ -28,7 +28,6 @@ def key_of(
     options: Mapping[str, str] | None = None,
     lacking: Mapping[str, Digest] | None = None,
     kept: Container[str] | None = None,
-    known: KnownValues | None = None,
     met: Callable[[Inputs], object] = lambda _: None,
 ) -> Key:
     """The key of a cell: all that it depends on, in a namespace as it is before the cell runs.
@@ -52,8 +51,6 @@ def key_of(
         nothing if it cannot be told.
     kept
         The variables that are kept; None for all.
-    known
-        What is known of values, and is taken for what it was instead of walking them again.
     met
         Called with the inputs that were met on the way.
 
@@ -63,7 +60,7 @@ def key_of(
         If one of `deps` is not there.
     """
     names = names_of_tree(tree, namespace)
-    inputs = Inputs(namespace, names, digest_of_variable, lacking, kept=kept, known=known)
+    inputs = Inputs(namespace, names, digest_of_variable, lacking, kept=kept)
     inputs.of_cell()
     if inputs.indirect.of_caches():
         inputs = Inputs(

@@ -35,8 +35,6 @@ class Examined(NamedTuple):
         the same digest.
     unknown
         Part of the value cannot be told: its digest is one that nothing equals.
-    kinds
-        The types of what was met, but of atoms and of plain data in bulk.
     """
 
     digest: Digest
@@ -44,7 +42,6 @@ class Examined(NamedTuple):
     modules: frozenset[str]
     exhausted: bool
     unknown: bool = False
-    kinds: frozenset[type] = frozenset()
 
 
 def _untold() -> Examined:
@@ -119,5 +116,4 @@ class ValueDigester:
                 return _untold()
         reached = tuple(found.reached.values())
         modules = frozenset(found.modules)
-        kinds = frozenset(found.kinds)
-        return Examined(digest, reached, modules, found.exhausted, found.is_unknown, kinds)
+        return Examined(digest, reached, modules, found.exhausted, found.is_unknown)

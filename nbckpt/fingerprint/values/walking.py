@@ -42,7 +42,7 @@ class Found:
     them faster. `keep` holds the objects that were made on the way, so that no two have one `id`.
     `same`, if given, holds objects that cannot be told and count by their identity: as long as one
     is held, no other object has its `id`. `near` has the digests by which elements in sets are put
-    in order. `kinds` has the types of what was met, but of atoms and of plain data in bulk.
+    in order.
     """
 
     namespace: Mapping[str, object]
@@ -53,7 +53,6 @@ class Found:
     module_owners: dict[str, bool] = field(default_factory=dict)
     keep: list[object] = field(default_factory=list)
     near: dict[int, tuple[Digest, bool]] = field(default_factory=dict)
-    kinds: set[type] = field(default_factory=set)
     exhausted: bool = False
     is_unknown: bool = False
     counts_caches: bool = False
@@ -177,7 +176,6 @@ class Walk:
             step = self.steps.get(kind)
             if step is None:
                 step = self.steps[kind] = self.step_for(kind)
-                self.found.kinds.add(kind)
             step(self, value)
 
     def put(self, tag: bytes, *atoms: Any) -> None:

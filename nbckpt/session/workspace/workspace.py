@@ -25,7 +25,6 @@ from nbckpt.runtime.interrupts import allowed
 from nbckpt.session.branch_position import BranchPosition
 from nbckpt.session.pending_writes import PendingWrites
 from nbckpt.session.workspace.audit import Audit
-from nbckpt.session.workspace.known_values import KnownValues
 from nbckpt.session.workspace.live_objects import LiveObjects
 from nbckpt.session.workspace.torn_graphs import TornGraphs
 from nbckpt.session.workspace.unkept import Unkept
@@ -91,7 +90,6 @@ class Workspace(Own):
         state = early_facet(namespace, touch)
         self.observer = Observer((state,), lambda: later_facets(namespace, touch, folder, state))
         self.unkept = Unkept()
-        self._known_values = KnownValues(self.tracker, self.audit)
         self.has_only_restored = self._has_only_modules()
         self._store = store
         self._position = position
@@ -192,7 +190,6 @@ class Workspace(Own):
                 options=selection.options(),
                 lacking=lacking,
                 kept=self.tracker.present(),
-                known=self._known_values,
                 met=met,
             )
         groups = self.capturer.encoder.sharing(
