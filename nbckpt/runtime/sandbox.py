@@ -20,8 +20,10 @@ import faulthandler
 import gc
 import io
 import json
+import math
 import mmap
 import os
+import secrets
 import select
 import signal
 import stat
@@ -32,7 +34,6 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar
@@ -155,31 +156,34 @@ class Told(NamedTuple):
     said: list[Any]
 
 
-def in_a_copy(work: Callable[[Say], dict[str, Any]], timeout_s: float) -> Told:
+def in_a_copy(
+    work: Callable[[Say], dict[str, Any]], timeout_s: float, most_s: float = math.inf
+) -> Told:
     """Do some work in a copy of this process.
 
     Parameters
     ----------
     timeout_s
         Seconds from one word of the work to the next.
+    most_s
+        Seconds in all, however much it says.
     """
     reading, writing = os.pipe()
+    mark = secrets.token_hex(8).encode()  # the work may find the pipe, and write into it
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of threads, which the copy does not have
         child = os.fork()
     if child == 0:
-        _be_a_copy(work, writing)
+        _be_a_copy(work, writing, mark)
     os.close(writing)
     data, has_ended = b"", False
     try:
-        data, has_ended = _read_all(reading, timeout_s)
+        data, has_ended = _read_all(reading, timeout_s, time.monotonic() + most_s)
     finally:
         os.close(reading)
         _end(child, 1 if has_ended and data else 0)
-    said = []
-    for line in data.split(b"\n")[:-1]:
-        with suppress(ValueError):
-            said.append(json.loads(line))
+    lines = (line.rpartition(mark) for line in data.split(b"\n")[:-1])
+    said = [json.loads(text) for _, found, text in lines if found]
     if said and isinstance(said[-1], dict):
         return Told(said[-1], [one for (one,) in said[:-1]])
     why = "the copy died" if has_ended else "it did not end in time"
@@ -197,11 +201,11 @@ def _end(child: int, patience_s: float) -> None:
         time.sleep(0.001)
 
 
-def _read_all(descriptor: int, timeout_s: float) -> tuple[bytes, bool]:
+def _read_all(descriptor: int, timeout_s: float, last: float) -> tuple[bytes, bool]:
     """What came, and whether it is all: a copy that is silent for too long says no more."""
     pieces: list[bytes] = []
     until = time.monotonic() + timeout_s
-    while (left_s := until - time.monotonic()) > 0:
+    while (left_s := min(until, last) - time.monotonic()) > 0:
         if not select.select([descriptor], [], [], left_s)[0]:
             break
         if not (piece := os.read(descriptor, 1 << 16)):
@@ -215,7 +219,7 @@ def _read_all(descriptor: int, timeout_s: float) -> tuple[bytes, bool]:
 # -- in the copy ----------------------------------------------------------------------------
 
 
-def _be_a_copy(work: Callable[[Say], dict[str, Any]], writing: int) -> NoReturn:
+def _be_a_copy(work: Callable[[Say], dict[str, Any]], writing: int, mark: bytes) -> NoReturn:
     status = 1
     try:
         gc.disable()  # what it would end may do so outside, or belong to threads that are not here
@@ -226,19 +230,19 @@ def _be_a_copy(work: Callable[[Say], dict[str, Any]], writing: int) -> NoReturn:
             shared.make_private()
         _cut_off(writing)
         try:
-            answer = work(lambda told: _write(writing, [told]))
+            answer = work(lambda told: _write(writing, mark, [told]))
         except StoppedError as stopped:
             answer = {"why": f"it wants {stopped}"}
         except BaseException as error:  # whatever the user's code raises
             answer = {"why": f"it raises {type(error).__name__}"}
-        _write(writing, answer)
+        _write(writing, mark, answer)
         status = 0
     finally:
         os._exit(status)  # nothing of this process's is flushed, closed or finalized
 
 
-def _write(descriptor: int, told: object) -> None:
-    data = json.dumps(told).encode() + b"\n"
+def _write(descriptor: int, mark: bytes, told: object) -> None:
+    data = mark + json.dumps(told).encode() + b"\n"
     while data:
         data = data[os.write(descriptor, data) :]
 

@@ -121,3 +121,30 @@ def test_what_a_class_becomes_counts_at_the_next_look(namespace: dict[str, Any])
 
     assert before != own_state
     assert examined(namespace["many"], namespace).digest == own_state
+
+
+def test_keys_and_dicts_of_classes_of_the_notebook_are_no_usual_ones(
+    namespace: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exec(
+        """
+class K(str): pass
+def three(key):
+    found = [A(), A(), A()]
+    for one, name in zip(found, ("a", "a", key)): vars(one)[name] = 1
+    return found
+class Hides:
+    @property
+    def __dict__(self): return {}
+hiding = [Hides() for _ in range(3)]
+for n, one in enumerate(hiding): object.__setattr__(one, "n", n)
+""",
+        namespace,
+    )
+    usual, other = (examined(namespace["three"](k), namespace) for k in ("a", namespace["K"]("a")))
+
+    assert usual.digest != other.digest
+    assert namespace["K"] in other.reached
+    at_once = examined(namespace["hiding"], namespace)
+    monkeypatch.setattr(instances, "put_attributes", lambda _walk, _value: False)
+    assert examined(namespace["hiding"], namespace) == at_once

@@ -27,7 +27,7 @@ LONGEST_S = 2.0
 """Seconds that loading may take; what takes longer is not known to end."""
 
 MOST_S = 2 * LONGEST_S
-"""Seconds after which no further copy is made for the groups of one cell."""
+"""Seconds that all groups of one cell may take."""
 
 Lacking = tuple[tuple[str, str], tuple[str, ...]]
 
@@ -93,7 +93,7 @@ class TrialRun:
                 untold.append("there was no time")
                 outcomes += [TrialOutcome()] * len(rest)
                 break
-            answer, said = self._in_a_copy(rest, values)
+            answer, said = self._in_a_copy(rest, values, until)
             found = [TrialOutcome.of(told) for _, told in said]
             untold += [str(reason) for reason, _ in said if reason]
             if len(found) < len(rest):
@@ -104,9 +104,14 @@ class TrialRun:
             outcomes += found
         return outcomes, untold
 
-    def _in_a_copy(self, groups: Sequence[Group], values: Mapping[str, object]) -> sandbox.Told:
+    def _in_a_copy(
+        self, groups: Sequence[Group], values: Mapping[str, object], until: float
+    ) -> sandbox.Told:
+        most_s = max(until - time.monotonic(), LONGEST_S)
         with allowed():
-            return sandbox.in_a_copy(lambda say: self._in_the_copy(groups, values, say), LONGEST_S)
+            return sandbox.in_a_copy(
+                lambda say: self._in_the_copy(groups, values, say), LONGEST_S, most_s
+            )
 
     def _are_others_in_a_copy(
         self,

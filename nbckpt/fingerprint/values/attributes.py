@@ -7,10 +7,11 @@ does costs ten times as much. The bytes are those that `instances.take_apart` le
 from __future__ import annotations
 
 import copyreg
+from types import GetSetDescriptorType
 from typing import Any
 
 from nbckpt.fingerprint.values import plain, traces_of_looks
-from nbckpt.fingerprint.values.raw_members import bases_of, dict_of
+from nbckpt.fingerprint.values.raw_members import bases_of, dict_of, member_of_class
 from nbckpt.fingerprint.values.reducing import container_behind, refuses_without_need
 from nbckpt.fingerprint.values.sure_types import WAYS, is_plain
 from nbckpt.fingerprint.values.walking import Walk
@@ -21,6 +22,9 @@ MOST_SHAPES = 1_000
 
 _HEAP_TYPE = 1 << 9
 """Of `tp_flags`: a class that was not written in C, or lets itself be changed."""
+
+
+_STR = {str}
 
 
 class _Probe:
@@ -41,6 +45,8 @@ def put_attributes(walk: Walk, value: object) -> bool:
     if not types <= plain.ATOMS:
         return False
     shape = tuple(members)
+    if set(map(type, shape)) != _STR:  # texts of a class of the notebook may equal others
+        return False
     keys = walk.shapes.get(shape) or _keys_of(walk, shape)
     if not keys:
         return False
@@ -76,7 +82,7 @@ def _head_of(walk: Walk, kind: type) -> bytes:
 
 def _keys_of(walk: Walk, shape: tuple[Any, ...]) -> bytes:
     """What is written of a dict before its values; nothing if its keys are no usual names."""
-    if set(map(type, shape)) != {str} or not WAYS.isdisjoint(shape):
+    if not WAYS.isdisjoint(shape):
         return b""
     if len(walk.shapes) >= MOST_SHAPES:
         walk.shapes.clear()
@@ -94,6 +100,7 @@ def _is_its_attributes(kind: type) -> bool:
         and kind.__basicsize__ == _Probe.__basicsize__
         and kind.__dictoffset__ == _Probe.__dictoffset__
         and all(cls is object or cls.__flags__ & _HEAP_TYPE for cls in bases_of(kind))
+        and type(member_of_class(kind, "__dict__")) is GetSetDescriptorType
         and is_plain(kind)
         and not copyreg._slotnames(kind)  # type: ignore[attr-defined]  # noqa: SLF001
         and container_behind(kind) is None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
+import time
 from typing import Any
 
 import pytest
@@ -172,6 +175,38 @@ def test_what_ends_or_holds_a_copy_costs_what_is_tried_beside_it_nothing(
     untold = current_session.session().workspace.capturer.encoder.trials.untold
     assert untold == {"the copy died": 1, "it did not end in time": 1}
     assert len(copies) < 10
+
+
+@pytest.mark.slow
+def test_values_that_all_take_long_hold_a_cell_no_longer_than_they_may(
+    library: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nbckpt.capture.trials import trial_run
+
+    monkeypatch.setattr(trial_run, "LONGEST_S", 0.5)
+    monkeypatch.setattr(trial_run, "MOST_S", 1.0)
+    lib = sys.modules["carelesslib"]
+    exec("import time\ndef slow(): time.sleep(0.3); return 1", lib.__dict__)
+    for n in range(12):
+        exec(f"class Slow{n}:\n    def __reduce__(self): return slow, ()", lib.__dict__)
+    began = time.monotonic()
+
+    made(library, "Slow0()", "; ".join(f"s{n} = [lib.Slow{n}()]" for n in range(12)))
+
+    assert time.monotonic() - began < 3.0
+    untold = current_session.session().workspace.capturer.encoder.trials.untold
+    assert untold["there was no time"] == 1
+
+
+def test_what_a_copy_writes_by_itself_is_no_word_of_its_work() -> None:
+    def work(say: sandbox.Say) -> dict[str, Any]:
+        for descriptor in range(3, 40):
+            with contextlib.suppress(OSError):
+                os.write(descriptor, b'5\n[]\n{"a": 1}\nno end')
+        say(1)
+        return {"done": True}
+
+    assert sandbox.in_a_copy(work, 10) == ({"done": True}, [1])
 
 
 def test_a_trial_changes_nothing_outside(library: Any, tmp_path: Any) -> None:
