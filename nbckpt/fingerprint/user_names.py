@@ -23,6 +23,9 @@ _IPYTHON = re.compile(r"_+|_i{1,3}|_i?\d+|_[iod]h|__\w+__|In|Out|exit|quit|get_i
 RESULT = re.compile(r"_{1,3}|_\d+")
 """IPython's names of results."""
 
+RESULT_TABLES = frozenset({"Out", "_oh"})
+"""IPython's names of the table of all results."""
+
 
 @functools.cache
 def is_user_name(name: Hashable) -> bool:

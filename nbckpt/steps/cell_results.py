@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.errors import USER_CODE_ERRORS, RestoreError
 from nbckpt.fingerprint.keys.memory import on_same_memory
-from nbckpt.fingerprint.user_names import RESULT, Own
+from nbckpt.fingerprint.user_names import RESULT, RESULT_TABLES, Own
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.runtime.interrupts import allowed
 
@@ -35,7 +35,6 @@ MAX_OBJECTS = 3_000
 
 _PLAIN = frozenset({int, float, bool, str})
 _NAME = "_"
-_TABLES = frozenset({"Out", "_oh"})
 
 
 class Lost(Own):
@@ -126,7 +125,7 @@ def of(namespace: Mapping[str, object]) -> tuple[object, ...]:
 
 def are_read(names: Names) -> bool:
     """True if code reads what cells ended with: ``Out[3]``, ``_``."""
-    return any(n in _TABLES or RESULT.fullmatch(n) for n in names.loads)
+    return any(n in RESULT_TABLES or RESULT.fullmatch(n) for n in names.loads)
 
 
 def sharing(

@@ -13,7 +13,7 @@ from nbckpt.fingerprint.keys.memory import on_same_memory
 from nbckpt.fingerprint.keys.reach import definitions_in, definitions_of_all, names_of_definition
 from nbckpt.fingerprint.keys.scope import is_tool
 from nbckpt.fingerprint.referents import names_reached
-from nbckpt.fingerprint.user_names import RESULT, is_user_name
+from nbckpt.fingerprint.user_names import RESULT, RESULT_TABLES, is_user_name
 from nbckpt.fingerprint.values.definitions import holds_state
 from nbckpt.fingerprint.values.homes import is_user_file
 from nbckpt.fingerprint.values.modules import looks_into_main
@@ -44,6 +44,8 @@ def touched(names: Names, namespace: Mapping[str, object]) -> frozenset[str] | N
 def _held_by_results(found: set[str], namespace: Mapping[str, object]) -> set[str]:
     """The variables that hold what a result holds, too: ``_`` is no variable that is kept."""
     results = [namespace[n] for n in found if RESULT.fullmatch(n) and n in namespace]
+    for table in map(namespace.get, RESULT_TABLES & found):
+        results += table.values() if type(table) is dict else ()
     shareable = [value for value in results if type(value) not in ATOMS]
     if not shareable:
         return set()

@@ -67,16 +67,18 @@ def inside_of(
         seen |= fresh
         if len(seen) > most:
             raise TooManyError
-        kinds = set(map(type, fresh.values())) - ATOMS
         items = [*fresh.values()]
+        present = set(map(type, items))
+        kinds = present - ATOMS
         if matching := {kind for kind in kinds if wanted(kind)}:
-            yield from _of_kinds(items, kinds, matching)
+            yield from _of_kinds(items, present, matching)
         holders = {kind for kind in kinds if _is_holder(kind)}
-        level = _contents(_of_kinds(items, kinds, holders))
+        level = _contents(_of_kinds(items, present, holders))
 
 
-def _of_kinds(items: list[Any], kinds: Set[type], wanted: Set[type]) -> list[Any]:
-    return items if wanted >= kinds else [item for item in items if type(item) in wanted]
+def _of_kinds(items: list[Any], present: Set[type], wanted: Set[type]) -> list[Any]:
+    """The items of some types; `present` are the types of all of them."""
+    return items if wanted >= present else [item for item in items if type(item) in wanted]
 
 
 def _is_own_class(value: Any) -> bool:
