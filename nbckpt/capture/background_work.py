@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from queue import SimpleQueue
 from types import (
     BuiltinMethodType,
     CellType,
@@ -125,14 +126,42 @@ def _at_work(namespace: Mapping[str, object]) -> list[AtWork]:
 
 
 def threads_at_work(namespace: Mapping[str, object]) -> list[AtWork]:
-    """The threads that are in code of the notebook just now, but this one."""
+    """The threads that are in code of the notebook just now, or will be, but this one."""
     found = []
-    for ident, code in _code_of_threads(namespace).items():
+    running = _code_of_threads(namespace)
+    for ident, code in running.items():
         thread: Any = threading._active.get(ident)  # type: ignore[attr-defined]  # noqa: SLF001
         # Not the frames' locals: to read these of a frame that runs makes it hold them.
         given = [*getattr(thread, "_args", ()), *getattr(thread, "_kwargs", {}).values()]
         found.append(AtWork(code[-1].co_name, code, frozenset(_names_of(given, namespace))))
+    for thread in list(threading._active.values()):  # type: ignore[attr-defined]  # noqa: SLF001
+        if thread is not threading.current_thread():
+            for function, given in _waiting_in(thread):
+                found += _work_of_call(function, given, namespace)
     return found
+
+
+def _waiting_in(thread: Any) -> Iterator[tuple[object, list[object]]]:
+    """Calls that a thread of Python's will make: those of a timer, and of a pool's queue."""
+    if isinstance(thread, threading.Timer):
+        if not thread.finished.is_set():
+            yield thread.function, [*thread.args, *thread.kwargs.values()]
+        return
+    queues = [part for part in getattr(thread, "_args", ()) if type(part) is SimpleQueue]
+    for waiting in gc.get_referents(*queues) if queues else ():
+        for item in list(waiting) if type(waiting) is list else ():
+            function, *given = _call_of(item)
+            yield function, given
+
+
+def _call_of(item: Any) -> list[object]:
+    """The function and arguments of what waits in the queue of a pool's threads."""
+    function, args, named = getattr(item, "task", None) or (  # since Python 3.14
+        getattr(item, "fn", None),
+        getattr(item, "args", ()),
+        getattr(item, "kwargs", {}),
+    )
+    return [function, *args, *named.values()]
 
 
 def _code_of_threads(namespace: Mapping[str, object]) -> dict[int, tuple[CodeType, ...]]:
