@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from types import FunctionType, ModuleType
 
@@ -15,7 +15,7 @@ from nbckpt.fingerprint.keys.scope import is_tool
 from nbckpt.fingerprint.referents import names_reached
 from nbckpt.fingerprint.user_names import RESULT, RESULT_TABLES, is_user_name
 from nbckpt.fingerprint.values.definitions import holds_state
-from nbckpt.fingerprint.values.homes import is_user_file
+from nbckpt.fingerprint.values.homes import MODULE_OF_CLASS, is_user_file
 from nbckpt.fingerprint.values.modules import looks_into_main
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.fingerprint.values.sources import user_modules
@@ -94,6 +94,27 @@ def _is_of_module_into_main(value: object) -> bool:
         return False
     file = getattr(sys.modules.get(name), "__file__", None)
     return _is_users(file) and any(map(looks_into_main, user_modules(name)))
+
+
+def modules_behind(names: Iterable[str], namespace: Mapping[str, object]) -> frozenset[str]:
+    """The user's modules beside the notebook that some variables are, or come from."""
+    found: set[str] = set()
+    for name in names:
+        value = namespace.get(name)
+        kind = type(value)
+        if kind in ATOMS:
+            continue
+        if issubclass(kind, ModuleType):
+            home = getattr(value, "__name__", None)
+        elif issubclass(kind, FunctionType | type):
+            home = getattr(value, "__module__", None)
+        else:
+            home = MODULE_OF_CLASS(kind)
+        if isinstance(home, str) and home not in found and home != "__main__":
+            file = getattr(sys.modules.get(home), "__file__", None)
+            if isinstance(file, str) and _is_users(file):
+                found.update(user_modules(home))
+    return frozenset(found)
 
 
 @lru_cache(maxsize=10_000)

@@ -25,6 +25,7 @@ from nbckpt.runtime.interrupts import allowed
 from nbckpt.session.branch_position import BranchPosition
 from nbckpt.session.pending_writes import PendingWrites
 from nbckpt.session.workspace.audit import Audit
+from nbckpt.session.workspace.lent_variables import LentVariables
 from nbckpt.session.workspace.live_objects import LiveObjects
 from nbckpt.session.workspace.torn_graphs import TornGraphs
 from nbckpt.session.workspace.unkept import Unkept
@@ -90,6 +91,7 @@ class Workspace(Own):
         state = early_facet(namespace, touch)
         self.observer = Observer((state,), lambda: later_facets(namespace, touch, folder, state))
         self.unkept = Unkept()
+        self._lent = LentVariables(namespace)
         self.has_only_restored = self._has_only_modules()
         self._store = store
         self._position = position
@@ -143,6 +145,8 @@ class Workspace(Own):
         with allowed():
             names = code.names_of_tree(tree, self._namespace)
             touched = keys.touched(names, self._namespace)
+            if touched and (modules := keys.modules_behind(touched, self._namespace)):
+                touched |= self._lent.touched_by(modules, touched)
         self.tracker.touched(touched)
         self.capturer.encoder.bindings.ran(tree)
         if random_generators.seeds(tree, self._namespace, names_in):
