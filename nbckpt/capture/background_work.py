@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from operator import attrgetter
 from queue import SimpleQueue
 from types import (
     BuiltinMethodType,
@@ -128,8 +129,7 @@ def _at_work(namespace: Mapping[str, object]) -> list[AtWork]:
 def threads_at_work(namespace: Mapping[str, object]) -> list[AtWork]:
     """The threads that are in code of the notebook just now, or will be, but this one."""
     found = []
-    running = _code_of_threads(namespace)
-    for ident, code in running.items():
+    for ident, code in _code_of_threads(namespace).items():
         thread: Any = threading._active.get(ident)  # type: ignore[attr-defined]  # noqa: SLF001
         # Not the frames' locals: to read these of a frame that runs makes it hold them.
         given = [*getattr(thread, "_args", ()), *getattr(thread, "_kwargs", {}).values()]
@@ -150,18 +150,13 @@ def _waiting_in(thread: Any) -> Iterator[tuple[object, list[object]]]:
     queues = [part for part in getattr(thread, "_args", ()) if type(part) is SimpleQueue]
     for waiting in gc.get_referents(*queues) if queues else ():
         for item in list(waiting) if type(waiting) is list else ():
-            function, *given = _call_of(item)
-            yield function, given
+            if item is not None:  # which has a thread end
+                # One member since Python 3.14.
+                function, args, named = getattr(item, "task", None) or _members_of_work(item)
+                yield function, [*args, *named.values()]
 
 
-def _call_of(item: Any) -> list[object]:
-    """The function and arguments of what waits in the queue of a pool's threads."""
-    function, args, named = getattr(item, "task", None) or (  # since Python 3.14
-        getattr(item, "fn", None),
-        getattr(item, "args", ()),
-        getattr(item, "kwargs", {}),
-    )
-    return [function, *args, *named.values()]
+_members_of_work = attrgetter("fn", "args", "kwargs")
 
 
 def _code_of_threads(namespace: Mapping[str, object]) -> dict[int, tuple[CodeType, ...]]:

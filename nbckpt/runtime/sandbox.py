@@ -3,13 +3,9 @@
 The copy is a fork: it has all variables, what cannot be written down included, and nothing that it
 does to them is seen here. Before the code runs, what is open leads nowhere, and an audit hook
 stops what Python does outside. Libraries in C do not ask Python, so the kernel forbids it, too:
-Landlock refuses to write, make, delete and execute files, to connect, and to send signals [1]_.
-On a kernel without it no file can be opened at all. Memory that others see written, as the locks
-of `multiprocessing` are, is the copy's own from then on.
-
-References
-----------
-.. [1] https://docs.kernel.org/userspace-api/landlock.html
+Landlock (`landlock`) refuses to write, make, delete and execute files, to connect, and to send
+signals. On a kernel without it no file can be opened at all. Memory that others see written, as the
+locks of `multiprocessing` are, is the copy's own from then on.
 """
 
 from __future__ import annotations
@@ -27,7 +23,6 @@ import secrets
 import select
 import signal
 import stat
-import struct
 import sys
 import threading
 import time
@@ -37,6 +32,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TypeAlias, TypeVar
+
+from nbckpt.runtime import landlock
 
 _R = TypeVar("_R")
 _STARTING = ("subprocess.", "socket.", "ctypes.", "sqlite3.", "shutil.", "urllib.", "_thread.")
@@ -54,16 +51,6 @@ _WRITING_FLAGS = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _OF_NO_DEVICE = ("/dev/shm/", "/dev/zero")
 _MOST_COPIED = 64 << 20
 _MAP_FIXED = 0x10
-
-_CREATE_RULESET, _RESTRICT_SELF = 444, 446
-_ASKS_VERSION = 1
-_NO_NEW_PRIVILEGES = 38
-LEAST_VERSION = 4  # the first that knows of connections
-_READS = 1 << 2 | 1 << 3  # a file, a folder: the only access that stays
-_ACCESS = {4: (1 << 15) - 1, 5: (1 << 16) - 1}
-_CONNECTS = 1 << 0 | 1 << 1
-_SIGNALS = 1 << 0 | 1 << 1
-
 
 NO_FORKS = frozenset({"polars", "torch", "duckdb", "jax", "tensorflow"})
 """Libraries whose threads a fork leaves behind: calls into them may never return."""
@@ -142,14 +129,14 @@ Say: TypeAlias = Callable[[object], None]
 
 
 class Told(NamedTuple):
-    """What a copy told.
+    """The words of a copy.
 
     Attributes
     ----------
     answer
         The JSON that its work returned, or ``why`` there is none.
     said
-        What the work said before.
+        The words of the work before that.
     """
 
     answer: dict[str, Any]
@@ -202,7 +189,7 @@ def _end(child: int, patience_s: float) -> None:
 
 
 def _read_all(descriptor: int, timeout_s: float, last: float) -> tuple[bytes, bool]:
-    """What came, and whether it is all: a copy that is silent for too long says no more."""
+    """The bytes that came, and True if these are all: a copy that is silent too long is left."""
     pieces: list[bytes] = []
     until = time.monotonic() + timeout_s
     while (left_s := min(until, last) - time.monotonic()) > 0:
@@ -284,7 +271,7 @@ def confined(function: Callable[[], _R], *, may_try: bool = False) -> _R:
     """
     import resource  # as above
 
-    watch = _Watch(may_read=_is_landlocked())
+    watch = _Watch(may_read=landlock.confine())
     sys.addaudithook(watch)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if not watch.may_read:
@@ -345,26 +332,3 @@ def _start_no_threads(watch: _Watch) -> None:
             for own in (name, f"_{name}"):
                 if hasattr(module, own):
                     setattr(module, own, start)
-
-
-def landlock_version() -> int:
-    """Version of Landlock that the kernel knows; 0 if none."""
-    try:
-        libc = ctypes.CDLL(None, use_errno=True)
-        return max(0, int(libc.syscall(_CREATE_RULESET, None, 0, _ASKS_VERSION)))
-    except (OSError, AttributeError):
-        return 0
-
-
-def _is_landlocked() -> bool:
-    """Have the kernel refuse all that would be seen outside; False where it cannot."""
-    version = landlock_version()
-    if version < LEAST_VERSION:
-        return False
-    libc = ctypes.CDLL(None, use_errno=True)
-    handled = _ACCESS[min(version, 5)] & ~_READS
-    attributes = struct.pack("<QQQ", handled, _CONNECTS, _SIGNALS)[: 24 if version > 5 else 16]
-    rules = libc.syscall(_CREATE_RULESET, attributes, len(attributes), 0)
-    if rules < 0 or libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0):
-        return False
-    return bool(libc.syscall(_RESTRICT_SELF, rules, 0) == 0)

@@ -81,7 +81,7 @@ class SimilarStreams:
         cutting = _Cutting(stream, self._latest.get(head), has, put_chunk)
         cutting.run()
         self._remember(head, cutting.cut)
-        return list(cutting.cut.names)
+        return cutting.cut.names
 
     def _remember(self, head: bytes, cut: _Cut) -> None:
         self._latest[head] = cut

@@ -26,7 +26,7 @@ from nbckpt.capture.trials.public_attributes import (
     of_no_matter,
     properties_of,
 )
-from nbckpt.capture.trials.visible import are_alike, text_of
+from nbckpt.capture.trials.visible import are_alike, shortened, text_of
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.fingerprint.values.raw_members import elements_of, members_of, pairs_of
 from nbckpt.fingerprint.values.reducing import reduction_of
@@ -36,9 +36,6 @@ from nbckpt.types.registry import OWN_CODECS
 
 MOST_PAIRS = 5_000
 MOST_ITEMS = 200
-MOST_TOLD = 60
-"""Letters of a value in a sentence."""
-
 _CODE = (
     type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.MethodType,
     types.MethodWrapperType, types.WrapperDescriptorType, types.CodeType, functools.partial,
@@ -280,7 +277,7 @@ def _difference_of_texts(pair: _Pair) -> str:
         return ""
     if its is None:
         return f"{pair.path} raises when it is looked at, once it came back"
-    return f"{pair.path} is {_shortened(ours, its)} and comes back as {_shortened(its, ours)}"
+    return f"{pair.path} is {shortened(ours, its)} and comes back as {shortened(its, ours)}"
 
 
 def _is_of_c(kind: type) -> bool:
@@ -303,16 +300,6 @@ def _say_the_same(live: Any, back: Any) -> bool:
         return print_of(reduction_of(live, 5)) == print_of(reduction_of(back, 5))
     except (Exception, StoppedError):  # whatever a library raises
         return False
-
-
-def _shortened(text: str, other: str) -> str:
-    """The part of a text that is not the other's."""
-    if len(text) <= MOST_TOLD:
-        return text
-    pairs = enumerate(zip(text, other, strict=False))
-    begin = max(0, next((n for n, (a, b) in pairs if a != b), min(len(text), len(other))) - 20)
-    end = begin + MOST_TOLD
-    return f"{'…' if begin else ''}{text[begin:end]}{'…' if end < len(text) else ''}"
 
 
 def _is_of_one_class(one: type, other: type) -> bool:

@@ -17,6 +17,9 @@ _TOLD_BY = {("ssl", "SSLContext"): "cert_store_stats"}
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]+|\b[0-9]{12,}\b")
 
+MOST_TOLD = 60
+"""Letters of a value in a sentence."""
+
 
 def text_of(value: Any, depth: int = DEPTH) -> str:
     """Text of what can be seen of a value; empty where that is only its place in memory.
@@ -59,3 +62,13 @@ def tells_itself(kind: type) -> bool:
 def are_alike(one: str, other: str) -> bool:
     """True if two texts say the same; where there are sets in them, in whatever order."""
     return one == other or ("{" in one and sorted(one) == sorted(other))
+
+
+def shortened(text: str, other: str) -> str:
+    """The part of a text that is not the other's."""
+    if len(text) <= MOST_TOLD:
+        return text
+    pairs = enumerate(zip(text, other, strict=False))
+    begin = max(0, next((n for n, (a, b) in pairs if a != b), min(len(text), len(other))) - 20)
+    end = begin + MOST_TOLD
+    return f"{'…' if begin else ''}{text[begin:end]}{'…' if end < len(text) else ''}"

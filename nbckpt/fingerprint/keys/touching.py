@@ -83,38 +83,29 @@ def _reached(names: Names, namespace: Mapping[str, object]) -> tuple[set[str], s
 
 def _is_of_module_into_main(value: object) -> bool:
     """True if it is one of the user's modules that find the notebook's variables, or of one."""
+    if not issubclass(type(value), ModuleType | FunctionType | type):
+        return False
+    return any(map(looks_into_main, _modules_of(value)))
+
+
+def modules_behind(names: Iterable[str], namespace: Mapping[str, object]) -> frozenset[str]:
+    """The user's modules beside the notebook that some variables are, or come from."""
+    return frozenset().union(*(_modules_of(namespace.get(name)) for name in names))
+
+
+def _modules_of(value: object) -> tuple[str, ...]:
+    """The user's modules that a value is, or comes from, with those that these import."""
     kind = type(value)
     if issubclass(kind, ModuleType):
         name = getattr(value, "__name__", None)
     elif issubclass(kind, FunctionType | type):
         name = getattr(value, "__module__", None)
     else:
-        return False
+        name = MODULE_OF_CLASS(kind)
     if not isinstance(name, str) or name == "__main__":
-        return False
+        return ()
     file = getattr(sys.modules.get(name), "__file__", None)
-    return _is_users(file) and any(map(looks_into_main, user_modules(name)))
-
-
-def modules_behind(names: Iterable[str], namespace: Mapping[str, object]) -> frozenset[str]:
-    """The user's modules beside the notebook that some variables are, or come from."""
-    found: set[str] = set()
-    for name in names:
-        value = namespace.get(name)
-        kind = type(value)
-        if kind in ATOMS:
-            continue
-        if issubclass(kind, ModuleType):
-            home = getattr(value, "__name__", None)
-        elif issubclass(kind, FunctionType | type):
-            home = getattr(value, "__module__", None)
-        else:
-            home = MODULE_OF_CLASS(kind)
-        if isinstance(home, str) and home not in found and home != "__main__":
-            file = getattr(sys.modules.get(home), "__file__", None)
-            if isinstance(file, str) and _is_users(file):
-                found.update(user_modules(home))
-    return frozenset(found)
+    return user_modules(name) if isinstance(file, str) and _is_users(file) else ()
 
 
 @lru_cache(maxsize=10_000)

@@ -59,9 +59,9 @@ def put_attributes(walk: Walk, value: object) -> bool:
 
 
 def _head_of(walk: Walk, kind: type) -> bytes:
-    """What is written of an object before its attributes.
+    """The bytes of an object before its attributes.
 
-    Nothing if its class was not met yet, or if more than the attributes may count.
+    None if its class was not met yet, or if more than the attributes may count.
     """
     if walk.allowance is not None or not _is_its_attributes(kind):
         walk.heads[kind] = b""
@@ -81,7 +81,7 @@ def _head_of(walk: Walk, kind: type) -> bytes:
 
 
 def _keys_of(walk: Walk, shape: tuple[Any, ...]) -> bytes:
-    """What is written of a dict before its values; nothing if its keys are no usual names."""
+    """The bytes of a dict before its values; none if its keys are no usual names."""
     if not WAYS.isdisjoint(shape):
         return b""
     if len(walk.shapes) >= MOST_SHAPES:

@@ -25,7 +25,7 @@ class LentVariables(Own):
         self._names: set[str] = set()
 
     def touched_by(self, modules: Collection[str], named: Collection[str]) -> set[str]:
-        """What code that ran in some modules can have changed.
+        """The variables that code which ran in some modules can have changed.
 
         Parameters
         ----------
@@ -55,7 +55,7 @@ class LentVariables(Own):
 
 
 def _contents(modules: Collection[str]) -> list[object]:
-    """What modules and their classes hold, but for other modules and what is imported."""
+    """Members of modules and of their own classes, but for atoms."""
     found: list[object] = []
     for name in modules:
         members = list(getattr(sys.modules.get(name), "__dict__", {}).items())

@@ -21,7 +21,7 @@ import pytest
 from nbckpt.config.settings import Settings
 from nbckpt.errors import StaleCaptureError
 from nbckpt.model import Cell
-from nbckpt.runtime.sandbox import LEAST_VERSION, landlock_version
+from nbckpt.runtime.landlock import LEAST_VERSION, landlock_version
 from nbckpt.session.session import Session
 from nbckpt.steps.execution.step_request import Request
 from nbckpt.steps.restore.shadow_run import digests_of_all, shadow_of
@@ -158,7 +158,7 @@ def test_a_file_that_is_read_is_read_there_too(
 def test_without_landlock_nothing_is_opened(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, act: str
 ) -> None:
-    monkeypatch.setattr("nbckpt.runtime.sandbox._is_landlocked", lambda: False)
+    monkeypatch.setattr("nbckpt.runtime.landlock.confine", lambda: False)
     monkeypatch.chdir(tmp_path)
     Path("there").write_text("there")
 
