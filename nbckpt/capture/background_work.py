@@ -147,10 +147,13 @@ def _waiting_in(thread: Any) -> Iterator[tuple[object, list[object]]]:
         if not thread.finished.is_set():
             yield thread.function, [*thread.args, *thread.kwargs.values()]
         return
+    pools = sys.modules.get("concurrent.futures.thread")
     queues = [part for part in getattr(thread, "_args", ()) if type(part) is SimpleQueue]
-    for waiting in gc.get_referents(*queues) if queues else ():
+    if pools is None or not queues:
+        return
+    for waiting in gc.get_referents(*queues):
         for item in list(waiting) if type(waiting) is list else ():
-            if item is not None:  # which has a thread end
+            if type(item) is pools._WorkItem:  # noqa: SLF001  # others are no calls of a pool
                 # One member since Python 3.14.
                 function, args, named = getattr(item, "task", None) or _members_of_work(item)
                 yield function, [*args, *named.values()]

@@ -70,3 +70,19 @@ def test_a_pool_with_nothing_to_do_is_at_no_work(auto: Any) -> None:
     assert threads_at_work(auto.user_ns) == []
 
     run(auto, "pool.shutdown()")
+
+
+def test_what_lies_in_a_queue_of_a_thread_of_the_notebook_is_no_work(auto: Any) -> None:
+    run(auto, SETUP)
+    run(
+        auto,
+        "from queue import SimpleQueue; q = SimpleQueue(); q.put(3); q.put([job]); q.put(None)",
+    )
+    run(auto, "def idle(queue): done.append(1); gone.wait(60)\ngone = threading.Event()")
+    run(auto, "i = threading.Thread(target=idle, args=(q,), daemon=True); i.start()")
+
+    found = threads_at_work(auto.user_ns)
+
+    assert [work.name for work in found] == ["idle"]
+    assert "q" in found[0].holds
+    auto.user_ns["gone"].set()
