@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from itertools import chain
 from operator import attrgetter
 from queue import SimpleQueue
 from types import (
@@ -23,7 +24,7 @@ from typing import Any, NamedTuple
 
 from nbckpt.fingerprint.values.homes import is_user_file
 from nbckpt.fingerprint.values.plain import ATOMS
-from nbckpt.fingerprint.values.raw_members import member_of_class
+from nbckpt.fingerprint.values.raw_members import member_of_class, members_of
 
 _WAITS = (ast.Await, ast.AsyncFor, ast.AsyncWith)
 
@@ -136,30 +137,55 @@ def threads_at_work(namespace: Mapping[str, object]) -> list[AtWork]:
         found.append(AtWork(code[-1].co_name, code, frozenset(_names_of(given, namespace))))
     for thread in list(threading._active.values()):  # type: ignore[attr-defined]  # noqa: SLF001
         if thread is not threading.current_thread():
-            for function, given in _waiting_in(thread):
+            for function, given in _each_once(_waiting_in(thread)):
                 found += _work_of_call(function, given, namespace)
     return found
 
 
 def _waiting_in(thread: Any) -> Iterator[tuple[object, list[object]]]:
     """Calls that a thread of Python's will make: those of a timer, and of a pool's queue."""
-    if isinstance(thread, threading.Timer):
-        if not thread.finished.is_set():
-            yield thread.function, [*thread.args, *thread.kwargs.values()]
+    members = members_of(thread)  # a class of the notebook may say anything of them
+    if issubclass(type(thread), threading.Timer):
+        done = members.get("finished")  # cancelled, or run already
+        if type(done) is not threading.Event or not done.is_set():
+            given = [*_items(members.get("args")), *_items(members.get("kwargs"))]
+            yield members.get("function"), given
         return
     pools = sys.modules.get("concurrent.futures.thread")
-    queues = [part for part in getattr(thread, "_args", ()) if type(part) is SimpleQueue]
+    queues = [part for part in _items(members.get("_args")) if type(part) is SimpleQueue]
     if pools is None or not queues:
         return
-    for waiting in gc.get_referents(*queues):
-        for item in list(waiting) if type(waiting) is list else ():
-            if type(item) is pools._WorkItem:  # noqa: SLF001  # others are no calls of a pool
-                # One member since Python 3.14.
-                function, args, named = getattr(item, "task", None) or _members_of_work(item)
-                yield function, [*args, *named.values()]
+    # The items themselves since Python 3.13, before that a list of them.
+    held = gc.get_referents(*queues)
+    items = [*held, *chain.from_iterable(list(part) for part in held if type(part) is list)]
+    for item in items:
+        if type(item) is pools._WorkItem:  # noqa: SLF001  # others are no calls of a pool
+            # One member since Python 3.14.
+            function, args, named = getattr(item, "task", None) or _members_of_work(item)
+            yield function, [*args, *named.values()]
 
 
 _members_of_work = attrgetter("fn", "args", "kwargs")
+
+
+def _items(given: object) -> list[object]:
+    """The values of a tuple, list or dict of Python's; of anything else none."""
+    if type(given) is dict:
+        return [*given.values()]
+    return [*given] if type(given) is tuple or type(given) is list else []
+
+
+def _each_once(
+    calls: Iterable[tuple[object, list[object]]],
+) -> Iterator[tuple[object, list[object]]]:
+    """Calls of one function, or of one method of an object, as a call with all that is given."""
+    found: dict[object, tuple[object, list[object]]] = {}
+    for function, given in calls:
+        of_object = type(function) in _METHODS or type(function) is MethodType
+        own: Any = function
+        key = (id(own.__self__), own.__name__) if of_object else id(function)
+        found.setdefault(key, (function, []))[1].extend(given)
+    yield from found.values()
 
 
 def _code_of_threads(namespace: Mapping[str, object]) -> dict[int, tuple[CodeType, ...]]:

@@ -56,7 +56,9 @@ def held_by(roots: list[object], namespace: object) -> dict[int, object] | None:
         seen[id(value)] = value
         if type(value) is not tuple:
             found[id(value)] = value
-        queue += referents_of(value)
+        inside = referents_of(value)
+        if not set(map(type, inside)) <= ATOMS:  # of a million numbers each would be asked
+            queue += [part for part in inside if type(part) not in ATOMS]
     return found
 
 

@@ -13,7 +13,7 @@ from types import FunctionType, ModuleType
 
 from nbckpt.fingerprint.referents import held_by
 from nbckpt.fingerprint.user_names import Own, is_user_name
-from nbckpt.fingerprint.values.homes import MODULE_OF_CLASS
+from nbckpt.fingerprint.values.homes import DICT_OF_CLASS, MODULE_OF_CLASS
 from nbckpt.fingerprint.values.plain import ATOMS
 
 
@@ -60,11 +60,17 @@ def _contents(modules: Collection[str]) -> list[object]:
     for name in modules:
         members = list(getattr(sys.modules.get(name), "__dict__", {}).items())
         for label, value in members:
-            if label.startswith("__") and label.endswith("__"):
+            if _is_special(label):
                 continue
             if issubclass(type(value), type):
                 if MODULE_OF_CLASS(value) == name:
-                    found += [v for n, v in list(vars(value).items()) if not n.startswith("__")]
+                    own = list(DICT_OF_CLASS(value).items())
+                    found += [v for n, v in own if not _is_special(n)]
             elif type(value) not in ATOMS:
                 found.append(value)
     return found
+
+
+def _is_special(label: object) -> bool:
+    """Whether a member is Python's own; a label may be anything that is hashable."""
+    return type(label) is str and label.startswith("__") and label.endswith("__")
