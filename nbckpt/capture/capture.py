@@ -15,6 +15,7 @@ from nbckpt.capture.selection import Selection
 from nbckpt.digests import Digest
 from nbckpt.fingerprint import random_generators
 from nbckpt.fingerprint.values.plain import ATOMS, forget_looks
+from nbckpt.fingerprint.values.segments import forget_all_but
 from nbckpt.model import Manifest, Refusal, Variable
 from nbckpt.runtime.context import called_with
 from nbckpt.runtime.dirty_pages.memory import READS_ALL
@@ -212,6 +213,7 @@ class Capturer:
                         missed=frozenset(stale),
                     )
                 breathe()
+            forget_all_but(self.tracker.namespace.values())
             return captured
 
     def forget_lost(self) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nbckpt.capture.decode import Values
 from nbckpt.digests import Digest
 from nbckpt.fingerprint.values import ValueDigester
+from nbckpt.fingerprint.values.segments import REMEMBERS
 from nbckpt.model import Manifest
 from nbckpt.runtime.context import called_with
 from nbckpt.runtime.dirty_pages.memory import READS_ALL
@@ -105,7 +106,7 @@ class Recapture:
         known = tracker.live().definitions() if definitions is None else list(definitions)
         encoder = capturer.encoder.group_encoder(known)
         with allowed():
-            outcomes = encoder.encode_groups(list(names))
+            outcomes = called_with(REMEMBERS, False, encoder.encode_groups, list(names))
             return [
                 Recaptured(o.names, digest_of_parts(o.encoded.parts), o.recipes)
                 if o.encoded is not None

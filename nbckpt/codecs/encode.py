@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.codecs import arrays, classes, containers, instance_dicts, storages
+from nbckpt.codecs import arrays, classes, containers, instance_dicts, segmented, storages
 from nbckpt.codecs.pickler import NamespacePickler, Scope
 from nbckpt.codecs.reducers import reducer_of
 from nbckpt.codecs.sharing import shareable_ids
@@ -88,6 +88,10 @@ def encode(
         [(name, value)] = values.items()
         if (encoded := encoded_scalar(name, value, scope.max_bytes)) is not None:
             return encoded
+        with switched_off():
+            if parts := segmented.parts_of(name, value, scope.max_bytes):
+                plain = containers.ids_of([value], scope.tuples) if with_shares else None
+                return Encoded(parts, _NOTHING, plain or _NOTHING, {}, keepalive=value)
     writer = StreamWriter(scope.max_bytes)
     buffers: list[Buffer] = []
     pickler = NamespacePickler(

@@ -51,6 +51,8 @@ STORED: dict[str, str] = {
     "set_with_members": "nbckpt.fingerprint.values.reducing:set_with_members",
     "set_attributes": "nbckpt.types.setters:set_attributes",
     "set_dict": "nbckpt.codecs.instance_dicts:give",
+    "segmented_list": "nbckpt.codecs.segmented:list_of",
+    "segmented_dict": "nbckpt.codecs.segmented:dict_of",
     "fill_container": "nbckpt.fingerprint.values.reducing:fill",
     "set_bunch": "nbckpt.codecs.bunches:set_members",
     "hold_itself": "nbckpt.codecs.bunches:hold_itself",

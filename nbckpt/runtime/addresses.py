@@ -1,4 +1,4 @@
-"""Addresses of objects, of which no audit hook is told.
+"""Addresses of objects: alone, of which no audit hook is told, and in a row.
 
 CPython raises an audit event for each call of `id` (``builtins.id``), so that a hook in Python,
 which we have, makes it take six times as long; a walk through a list asks it of each element.
@@ -6,10 +6,55 @@ which we have, makes it take six times as long; a walk through a list asks it of
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Callable
+from itertools import islice
+from operator import is_
+from typing import Any
 
 address_of: Callable[[object], int] = object.__hash__
 """A number that an object alone has as long as it lives, as `id` gives another one.
 
 By `object` alone, whatever its class says: it is made of the address (`_Py_HashPointer`).
 """
+
+
+def are_at(some: tuple[Any, ...], others: tuple[Any, ...], start: int) -> bool:
+    """Whether the very objects of one tuple stand in another one, from a number on.
+
+    In CPython the addresses of a tuple's elements lie in a row behind its head, which
+    `tuple.__basicsize__` is the size of: to compare memory takes a tenth of the time that it takes
+    to compare objects.
+    """
+    if start + len(some) > len(others):
+        return False
+    if _memcmp is None:
+        return all(map(is_, some, islice(others, start, None)))
+    n_bytes = len(some) * _ADDRESS_BYTES
+    there = id(others) + _HEAD_BYTES + start * _ADDRESS_BYTES
+    return _memcmp(id(some) + _HEAD_BYTES, there, n_bytes) == 0
+
+
+_ADDRESS_BYTES = ctypes.sizeof(ctypes.c_void_p)
+_HEAD_BYTES = tuple.__basicsize__
+
+
+def _found_memcmp() -> Callable[[int, int, int], int] | None:
+    """The C library's function; None if there is none, or if tuples look otherwise."""
+    if sys.implementation.name != "cpython":
+        return None
+    probe = (object(), "probe", object())
+    lies_there = (ctypes.c_void_p * len(probe)).from_address(id(probe) + _HEAD_BYTES)
+    if list(lies_there) != [id(part) for part in probe]:
+        return None
+    try:
+        found = ctypes.PyDLL(None).memcmp
+    except (AttributeError, OSError, TypeError):
+        return None
+    found.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
+    found.restype = ctypes.c_int
+    return found
+
+
+_memcmp = _found_memcmp()

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from nbckpt.capture.change_tracking.live_names import Addresses
 from nbckpt.fingerprint.values.homes import DICT_OF_CLASS
-from nbckpt.fingerprint.values.plain import ATOMS, levels_of
+from nbckpt.fingerprint.values.plain import ATOMS
+from nbckpt.fingerprint.values.segments import is_plain
 
 _SLOTS = "__slotnames__"
 """The list that `copyreg` notes in a class when it first pickles an instance: no change of it."""
@@ -168,7 +169,7 @@ def _held(part: object) -> object:
     try:
         return _Weakly(part)
     except TypeError:
-        return _Held(part) if levels_of([part]) is None else part
+        return part if is_plain(part) else _Held(part)
 
 
 def _is_pythons(name: object) -> bool:

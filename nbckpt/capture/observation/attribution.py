@@ -20,7 +20,8 @@ from nbckpt.capture.observation.words_of_code import words_of_all, words_of_tree
 from nbckpt.fingerprint.code.bytecode import words_of
 from nbckpt.fingerprint.user_names import Own
 from nbckpt.fingerprint.values.homes import is_users_module
-from nbckpt.fingerprint.values.plain import ATOMS, levels_of
+from nbckpt.fingerprint.values.plain import ATOMS
+from nbckpt.fingerprint.values.segments import is_plain
 
 _BY_TEXT = frozenset(owner for found in TABLES.values() for owner in found)
 """Registries in which a name counts that the cell's text has."""
@@ -58,7 +59,7 @@ class Attribution(Own):
             if is_users(change.key, self.namespace):
                 return True
             # What is no plain value may be what the library keeps of what it made or read.
-            is_told = change.owner in _BY_TEXT or new is ABSENT or levels_of([new]) is not None
+            is_told = change.owner in _BY_TEXT or new is ABSENT or is_plain(new)
             return tree is not None and is_told and change.name in texts_of(tree, codes)
         if change.kind == "list" or tree is None:
             return False

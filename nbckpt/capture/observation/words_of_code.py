@@ -194,7 +194,9 @@ def parts_of(value: Any, kind: type) -> list[object]:
     """Parts that may hold functions, of a value of a few kinds that do."""
     if kind is dict:
         return [*islice(list(value.values()), MANY)]
-    if kind in {list, tuple, set, frozenset}:
+    if kind is list or kind is tuple:
+        return [*value[:MANY]]
+    if kind is set or kind is frozenset:
         return [*islice(list(value), MANY)]
     if kind is MethodType:
         return [value.__func__]

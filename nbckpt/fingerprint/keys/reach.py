@@ -30,6 +30,7 @@ from nbckpt.fingerprint.values.homes import home_of
 from nbckpt.fingerprint.values.lookups import reaches_all
 from nbckpt.fingerprint.values.plain import ATOMS, levels_of
 from nbckpt.fingerprint.values.raw_members import elements_of
+from nbckpt.fingerprint.values.segments import is_plain
 
 LIMIT = 2_000
 """Objects to look at in one value before any of the user's code counts as reachable."""
@@ -134,6 +135,8 @@ def _inside(value: Any) -> Iterator[object]:
         yield from _referred(value)
         return
     yield kind
+    if (kind is list or kind is dict) and len(value) > MANY and is_plain(value):
+        return
     if issubclass(kind, MethodType):
         yield from (value.__func__, value.__self__)
     elif issubclass(kind, GeneratorType | CoroutineType | AsyncGeneratorType):

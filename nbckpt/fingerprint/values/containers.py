@@ -11,6 +11,7 @@ from typing import Any
 
 from nbckpt.digests import Digest
 from nbckpt.fingerprint.values import plain
+from nbckpt.fingerprint.values.segments import segments_of
 from nbckpt.fingerprint.values.walking import Step, Walk
 from nbckpt.runtime.addresses import address_of
 from nbckpt.runtime.dirty_pages.memory import digest_of_memory
@@ -37,7 +38,7 @@ def walk_tuple(walk: Walk, value: tuple[Any, ...]) -> None:
 
 def _elements(walk: Walk, elements: list[Any] | tuple[Any, ...]) -> None:
     """Elements in order, in bulk when they are plain."""
-    if walk.is_too_wide(len(elements)):
+    if walk.is_too_wide(len(elements)) or _wrote_segments(walk, elements):
         return
     types = set(map(type, elements))
     if types <= plain.ATOMS:
@@ -62,6 +63,8 @@ def walk_dict(walk: Walk, value: dict[Any, Any]) -> None:
     if not key_types <= plain.ATOMS:
         walk.push([part for pair in zip(keys, values, strict=True) for part in pair])
         return
+    if _wrote_segments(walk, value):
+        return
     value_types = set(map(type, values))
     is_flat = value_types <= plain.ATOMS
     if not is_flat and len(values) >= MANY and _wrote_tree(walk, value):
@@ -73,24 +76,53 @@ def walk_dict(walk: Walk, value: dict[Any, Any]) -> None:
         walk.push(values)
 
 
+def _wrote_segments(walk: Walk, value: Any) -> bool:
+    """True if `value` is a large list or dict of plain data all through, and so was written."""
+    if walk.allowance is not None:  # however much there is inside
+        return False
+    is_alone = _is_alone(walk, value)
+    segments = segments_of(value, is_variable=is_alone)
+    if segments is None:
+        return False
+    digest = segments.digest()
+    if digest is None or not (is_alone or _noted(walk, segments.containers())):
+        return False
+    walk.put(b"segments")
+    walk.out += digest
+    return True
+
+
 def _wrote_tree(walk: Walk, value: object) -> bool:
     """True if `value` is plain data all through, and so was written at once."""
-    if walk.allowance is not None:  # however much there is inside
+    if walk.allowance is not None:
         return False
     containers = plain.tree_of(value)
     if containers is None:
         return False
-    # With nothing before it and nothing to come, nobody will ask which objects it holds.
-    is_alone = not (walk.stack or walk.around) and walk.memo.keys() <= {address_of(value)}
-    inner = [] if is_alone else [address_of(c) for c in containers if c is not value]
-    if not walk.memo.keys().isdisjoint(inner):
-        return False
     data = plain.encoded_tree(value)
     if data is None:
         return False
-    walk.memo.update(zip(inner, range(len(walk.memo), len(walk.memo) + len(inner)), strict=True))
+    inner = [c for c in containers if c is not value]
+    if not _is_alone(walk, value) and not _noted(walk, inner):
+        return False
     walk.put(b"tree")
     walk.out += data
+    return True
+
+
+def _is_alone(walk: Walk, value: object) -> bool:
+    """Whether nothing was before it, and nothing is to come: nobody will ask what it holds."""
+    return not (walk.stack or walk.around) and walk.memo.keys() <= {address_of(value)}
+
+
+def _noted(walk: Walk, inner: list[object]) -> bool:
+    """Number containers as met; false if one of them was met before."""
+    addresses = [address_of(c) for c in inner]
+    if not walk.memo.keys().isdisjoint(addresses):
+        return False
+    walk.memo.update(
+        zip(addresses, range(len(walk.memo), len(walk.memo) + len(inner)), strict=True)
+    )
     return True
 
 

@@ -16,7 +16,8 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from nbckpt.fingerprint.values.homes import DICT_OF_CLASS, MODULE_OF_CLASS, is_users_module
-from nbckpt.fingerprint.values.plain import ATOMS, levels_of
+from nbckpt.fingerprint.values.plain import ATOMS
+from nbckpt.fingerprint.values.segments import is_plain
 from nbckpt.runtime.addresses import address_of
 
 _CONTAINERS = (dict, list, tuple, set, frozenset, deque)
@@ -59,7 +60,7 @@ def inside_of(
         }
         classes |= fresh
         waiting += fresh.values()
-    level = [item for item in given if type(item) not in _PLAIN or levels_of([item]) is None]
+    level = [item for item in given if type(item) not in _PLAIN or not is_plain(item)]
     while level:
         fresh = dict(zip(map(address_of, level), level, strict=True))
         for known in fresh.keys() & seen.keys():

@@ -13,11 +13,11 @@ from __future__ import annotations
 import ctypes
 import marshal
 import sys
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from itertools import chain
 from threading import get_ident
 from types import EllipsisType, NoneType
-from typing import Any
+from typing import Any, TypeVar
 
 from blake3 import blake3
 
@@ -32,9 +32,11 @@ MANY_AT_ONCE = 1_000
 LONG_BYTES = 1 << 24
 SHORT_BYTES = 128
 
-_TEXTS = frozenset({str, bytes})
-_CONTAINERS = frozenset({list, tuple, dict})
-_PLAIN = ATOMS | _CONTAINERS
+_Look = TypeVar("_Look")
+
+TEXTS = frozenset({str, bytes})
+CONTAINERS = frozenset({list, tuple, dict})
+PLAIN = ATOMS | CONTAINERS
 
 
 def encoded_atom(atom: Any) -> bytes:
@@ -47,7 +49,7 @@ def encoded_atom(atom: Any) -> bytes:
 
 def encoded_atoms(atoms: Sequence[Any], types: Set[type]) -> bytes:
     """The canonical bytes of many atoms in order; `types` are the types among them."""
-    if not types.isdisjoint(_TEXTS) and _text_length(atoms, types) > LONG_BYTES:
+    if not types.isdisjoint(TEXTS) and _text_length(atoms, types) > LONG_BYTES:
         return _encoded_apart(atoms)
     return shortened(marshal.dumps(list(atoms), MARSHAL_VERSION))
 
@@ -64,22 +66,31 @@ def levels_of(roots: Iterable[object]) -> list[list[Any]] | None:
     twice is there twice; data that is nested deeply, or holds itself, counts as more.
     """
     level: list[Any] = list(roots)
+    if len(level) != 1 or type(level[0]) not in CONTAINERS or len(level[0]) < MANY_AT_ONCE:
+        return _levels_of(level)
+    return once_a_block(level[0], _levels_of_one)
+
+
+def once_a_block(root: Any, look: Callable[[Any], _Look]) -> _Look:
+    """What a look at one large value finds; inside `remembered_looks` it is taken once."""
     found = _looks.found
-    if found is None or len(level) != 1 or type(level[0]) not in _CONTAINERS:
-        return _levels_of(level)
-    root = level[0]
-    if len(root) < MANY_AT_ONCE or get_ident() != _looks.thread:
-        return _levels_of(level)
-    known = found.get(id(root))
+    if found is None or get_ident() != _looks.thread:
+        return look(root)
+    known = found.get((id(root), look))
     if known is None:
-        known = found[id(root)] = (root, _levels_of(level))
-    return known[1]
+        known = found[id(root), look] = (root, look(root))
+    answer: _Look = known[1]
+    return answer
+
+
+def _levels_of_one(root: Any) -> list[list[Any]] | None:
+    return _levels_of([root])
 
 
 class _Looks:
-    """What was looked at in a block: by its id a root, and its levels; None outside of one."""
+    """Roots that were looked at in a block, and what each look found; None outside of one."""
 
-    found: dict[int, tuple[object, list[list[Any]] | None]] | None = None
+    found: dict[tuple[int, object], tuple[object, Any]] | None = None
     thread = 0
 
 
@@ -113,13 +124,13 @@ def _levels_of(level: list[Any]) -> list[list[Any]] | None:
     for _ in range(LEVELS):
         types = set(map(type, level))
         n_items += len(level)
-        if n_items > MANY_ITEMS or not types <= _PLAIN:
+        if n_items > MANY_ITEMS or not types <= PLAIN:
             return None
-        kinds = types & _CONTAINERS
+        kinds = types & CONTAINERS
         if not kinds:
             return levels
         if types != kinds:
-            level = [item for item in level if type(item) in _CONTAINERS]
+            level = [item for item in level if type(item) in CONTAINERS]
         levels.append(level)
         level = _inside(level, kinds)
     return None
@@ -140,10 +151,10 @@ def tree_of(root: object) -> list[object] | None:
     if levels is None:
         return None
     found = mutable_of(levels)
-    return found if _are_different(found) else None
+    return found if are_different(found) else None
 
 
-def _are_different(objects: list[object]) -> bool:
+def are_different(objects: list[object]) -> bool:
     """True if no object is there twice."""
     numpy = sys.modules.get("numpy")
     if numpy is None or len(objects) < MANY_OBJECTS:
@@ -177,9 +188,9 @@ def _inside(level: list[Any], kinds: Set[type]) -> list[Any]:
 
 
 def _text_length(atoms: Sequence[Any], types: Set[type]) -> int:
-    if types <= _TEXTS:
+    if types <= TEXTS:
         return sum(map(len, atoms))
-    return sum(len(a) for a in atoms if type(a) in _TEXTS)
+    return sum(len(a) for a in atoms if type(a) in TEXTS)
 
 
 def _bytes_of(text: str | bytes) -> bytes:

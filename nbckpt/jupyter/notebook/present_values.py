@@ -11,7 +11,8 @@ from types import FunctionType
 from typing import TYPE_CHECKING
 
 from nbckpt.fingerprint.values import ValueDigester
-from nbckpt.fingerprint.values.plain import ATOMS, levels_of
+from nbckpt.fingerprint.values.plain import ATOMS
+from nbckpt.fingerprint.values.segments import is_plain
 from nbckpt.model import Checkpoint, Key, Variable
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class Present:
             return not _may_hold_objects(value)
         if kind is set:
             return all(type(item) in ATOMS for item in list(value))  # type: ignore[call-overload]
-        return kind in {list, tuple, dict} and levels_of([value]) is not None
+        return kind in {list, tuple, dict} and is_plain(value)
 
 
 def _may_hold_objects(value: object) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.errors import CaptureError, RestoreError
 from nbckpt.fingerprint.user_names import is_user_name
-from nbckpt.fingerprint.values.plain import levels_of
+from nbckpt.fingerprint.values.segments import is_plain
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -33,7 +33,7 @@ def encoded(value: object, namespace: dict[str, object]) -> list[Buffer]:
     from nbckpt.codecs.references import homes_of
 
     homes = {}
-    if levels_of([value]) is None:  # plain data refers to no definition
+    if not is_plain(value):  # plain data refers to no definition
         homes = homes_of(namespace, [name for name in list(namespace) if is_user_name(name)])
     try:
         return encode_together({RESULT: value}, Scope(namespace, homes)).parts

@@ -1,0 +1,259 @@
+"""Large lists and dicts that are remembered by segments tell what they would tell without."""
+
+from __future__ import annotations
+
+import pickle
+import random
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from nbckpt.codecs.encode import encode
+from nbckpt.codecs.loading import Loading, decode
+from nbckpt.codecs.pickler import Scope
+from nbckpt.fingerprint.values import ValueDigester, segments
+from nbckpt.runtime import addresses
+from nbckpt.runtime.context import called_with
+
+ATOMS = (
+    1,
+    True,
+    1.0,
+    0.0,
+    -0.0,
+    float("nan"),
+    "s",
+    "long " * 500,
+    b"s",
+    None,
+    ...,
+    1j,
+    10**40,
+    "\ud800",
+)
+
+
+@pytest.fixture(autouse=True)
+def _empty() -> Iterator[None]:
+    segments._memory.clear()
+    yield
+    segments._memory.clear()
+
+
+def bytes_of(value: Any) -> bytes:
+    return b"".join(map(bytes, encode({"v": value}, Scope({})).parts))
+
+
+def back(data: bytes) -> Any:
+    return decode([memoryview(data)], Loading({}, str), trusted=True)["v"]
+
+
+def digest_of(value: Any) -> str:
+    return ValueDigester({}).digest(value)
+
+
+def made_anew(value: Any) -> tuple[str, bytes]:
+    """What a process that has seen nothing says of an equal value."""
+    copy = pickle.loads(pickle.dumps(value))
+    return tuple(called_with(segments.REMEMBERS, False, f, copy) for f in (digest_of, bytes_of))
+
+
+class Changes:
+    """Changes a list or dict at random, at any depth."""
+
+    def __init__(self, seed: int) -> None:
+        self.numbers = random.Random(seed)
+
+    def value(self, depth: int = 0) -> Any:
+        kind = self.numbers.randrange(8) if depth < 3 else 0
+        inside = [self.value(depth + 1) for _ in range(self.numbers.randrange(4) * (kind > 4))]
+        if kind == 5:
+            return inside
+        if kind == 6:
+            return tuple(inside)
+        if kind == 7:
+            return {f"k{n}": part for n, part in enumerate(inside)}
+        return self.numbers.choice(ATOMS)
+
+    def root(self) -> Any:
+        n = self.numbers.choice([1023, 1024, 1025, 1536, 2100])
+        values = [self.value() for _ in range(n)]
+        return values if self.numbers.random() < 0.6 else dict(enumerate(values))
+
+    def change(self, root: Any) -> None:
+        holder = root
+        while True:
+            inside = list(holder.values()) if isinstance(holder, dict) else holder
+            deeper = [one for one in inside if isinstance(one, list | dict)]
+            if not deeper or self.numbers.random() < 0.4:
+                break
+            holder = self.numbers.choice(deeper)
+        place = self.numbers.randrange(len(holder)) if holder else 0
+        action = self.numbers.randrange(6)
+        if isinstance(holder, dict):
+            keys = list(holder)
+            if action == 0 and holder:
+                del holder[keys[place]]
+            elif action == 1 and holder:  # the same value under another key
+                holder[f"other {len(keys)}"] = holder.pop(keys[place])
+            elif action == 2 and holder:  # moved to the end
+                holder[keys[place]] = holder.pop(keys[place])
+            else:
+                holder[keys[place] if holder and action > 3 else f"new {place}"] = self.value()
+        elif action == 0 and holder:
+            del holder[place]
+        elif action == 1:
+            holder.insert(place, self.value())
+        elif action == 2:
+            holder.append(self.value())
+        elif action == 3:
+            holder.reverse()
+        elif holder:
+            holder[place] = self.value()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_after_any_changes_the_answers_are_those_of_a_process_that_knows_nothing(seed: int) -> None:
+    changes = Changes(seed)
+    root = changes.root()
+    for _ in range(12):
+        known = digest_of(root), bytes_of(root)
+        # Of texts and identities pickle writes more than values: digests are compared.
+        digest, data = made_anew(root)
+        assert known[0] == digest
+        assert repr(back(known[1])) == repr(back(data)) == repr(root)
+        assert called_with(segments.REMEMBERS, False, bytes_of, root) == known[1]
+        changes.change(root)
+
+
+def remembered(root: Any) -> segments.Segments:
+    assert segments.segments_of(root, is_variable=True) is not None
+    return segments._memory[id(root)]
+
+
+def test_what_did_not_change_is_not_encoded_again() -> None:
+    root = [{"role": "user", "n": [n, str(n)]} for n in range(3000)]
+    before = remembered(root).segments
+    root.append({"role": "user", "n": []})
+    root[700]["n"].append("more")
+
+    after = remembered(root).segments
+
+    assert [one is other for one, other in zip(before, after, strict=True)] == [
+        True, False, True, True, True, False,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda root: root[1].append(root[0]),
+        lambda root: root[1].append(root),
+        lambda root: root.append(root[1500]),
+        lambda root: root[-1].append(lambda: 0),
+        lambda root: root[-1].append({1, 2}),
+        lambda root: root.append(type("Text", (str,), {})("x")),
+    ],
+    ids=["another's list", "itself", "an element twice", "a function", "a set", "a subclass"],
+)
+def test_what_is_no_tree_of_plain_data_any_more_takes_the_usual_way(change: Any) -> None:
+    root: list[Any] = [[n] for n in range(3000)]
+    before = bytes_of(root)
+    change(root)
+
+    assert segments.segments_of(root, is_variable=True) is None
+    assert b"segmented_list" in before
+    if type(root[-1]) is not list or type(root[-1][-1]) is int:
+        assert b"segmented_list" not in bytes_of(root)
+
+
+def test_the_boundary_between_containers_counts() -> None:
+    rows = [[1, 2], [3], *([n] for n in range(2000))]
+    digest_of(rows)
+    rows[1].insert(0, rows[0].pop())
+
+    assert digest_of(rows) == made_anew(rows)[0] != digest_of([[1, 2], [3], *rows[2:]])
+
+
+def test_a_list_and_a_dict_at_one_address_are_told_apart() -> None:
+    keys = list(range(2000))
+    of_list = remembered(keys)
+    mapping = dict.fromkeys(keys)
+    segments._memory[id(mapping)] = of_list  # as if the list had gone, and the dict taken its place
+
+    assert digest_of(mapping) == made_anew(mapping)[0]
+
+
+def test_a_long_text_is_a_part_of_its_own() -> None:
+    root = ["x" * 400_000, *map(str, range(2000))]
+
+    assert len(encode({"v": root}, Scope({})).parts) == 2
+    root[0] = "short"
+    assert len(encode({"v": root}, Scope({})).parts) == 1
+
+
+def test_what_has_gone_is_not_held() -> None:
+    root: list[Any] = [{"n": n} for n in range(2000)]
+    counts = [sys.getrefcount(root[5])]
+    remembered(root)
+    for live in ([root], []):
+        segments.forget_all_but(live)
+        counts.append(sys.getrefcount(root[5]))
+
+    assert counts[1] > counts[0] == counts[2]
+
+
+def test_no_more_is_remembered_than_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(segments, "MOST_ROOTS", 2)
+    roots = [[*range(n, n + 2000)] for n in range(3)]
+    for root in roots:
+        remembered(root)
+    assert [id(root) in segments._memory for root in roots] == [False, True, True]
+
+    monkeypatch.setattr(segments, "MOST_BYTES", 1000)
+    found = remembered(roots[2])
+    assert len(found.pickled()) == 4
+    assert all(segment._data is None for segment in found.segments)
+
+    monkeypatch.setattr(segments, "MOST_OBJECTS", 1999)
+    segments.segments_of([*range(2000)], is_variable=True)
+    assert not segments._memory
+
+
+def test_two_threads_at_one_list_find_the_same() -> None:
+    root = [{"n": [n]} for n in range(4000)]
+    found: list[str] = []
+
+    def look() -> None:
+        found.extend(digest_of(root) for _ in range(20))
+
+    threads = [threading.Thread(target=look) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(found) == {made_anew(root)[0]}
+    assert len(found) == 80
+
+
+def test_addresses_are_compared_as_objects_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    objects = tuple(object() for _ in range(50))
+    others = (*objects[:49], object())
+    assert addresses._memcmp is not None
+
+    def answers() -> list[bool]:
+        return [
+            addresses.are_at(objects, others, 0),
+            addresses.are_at(objects[:49], others, 0),
+            addresses.are_at(objects[3:9], others, 3),
+            addresses.are_at(objects[3:9], others, 4),
+            addresses.are_at(objects, objects, 1),
+            addresses.are_at((), objects, 50),
+        ]
+
+    quick = answers()
+    monkeypatch.setattr(addresses, "_memcmp", None)
+    assert quick == answers() == [False, True, True, False, False, True]
