@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from nbckpt.fingerprint.values.plain import levels_of, mutable_of
+from nbckpt.runtime import addresses
 
 
 def ids_of(values: Iterable[object], tuples: frozenset[int] = frozenset()) -> frozenset[int] | None:
@@ -19,5 +20,7 @@ def ids_of(values: Iterable[object], tuples: frozenset[int] = frozenset()) -> fr
     levels = levels_of(values)
     if levels is None:
         return None
-    ids = frozenset(map(id, mutable_of(levels)))
-    return ids | tuples.intersection(id(c) for level in levels for c in level) if tuples else ids
+    ids = frozenset(addresses.ids_of(tuple(mutable_of(levels))))
+    if not tuples:
+        return ids
+    return ids.union(*(tuples.intersection(addresses.ids_of(tuple(level))) for level in levels))

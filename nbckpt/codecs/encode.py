@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import copyreg
 from _pickle import dumps  # the one of `pickle` may have been replaced
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.codecs import arrays, classes, containers, instance_dicts, segmented, storages
+from nbckpt.codecs import arrays, classes, containers, instance_dicts, storages
 from nbckpt.codecs.pickler import NamespacePickler, Scope
-from nbckpt.codecs.reducers import reducer_of
+from nbckpt.codecs.reducers import reducer_for, reducer_of
+from nbckpt.codecs.segmented import Segmented, segmented
 from nbckpt.codecs.sharing import shareable_ids
 from nbckpt.codecs.streams import StreamWriter, TooLargeError
 from nbckpt.errors import USER_CODE_ERRORS
 from nbckpt.fingerprint.values.plain import ATOMS
+from nbckpt.fingerprint.values.sure_types import comes_back_for_sure
 from nbckpt.runtime.gc_pause import switched_off
 from nbckpt.runtime.time_limit import OutOfTimeError
 
@@ -84,25 +87,56 @@ def encode(
     EncodeError
         If an object inside refuses; it is named.
     """
+    name = next(iter(values), "")
     if len(values) == 1:
-        [(name, value)] = values.items()
-        if (encoded := encoded_scalar(name, value, scope.max_bytes)) is not None:
-            return encoded
-        with switched_off():
-            if parts := segmented.parts_of(name, value, scope.max_bytes):
-                plain = containers.ids_of([value], scope.tuples) if with_shares else None
-                return Encoded(parts, _NOTHING, plain or _NOTHING, {}, keepalive=value)
+        encoded_alone = encoded_scalar(name, values[name], scope.max_bytes)
+        if encoded_alone is not None:
+            return encoded_alone
     writer = StreamWriter(scope.max_bytes)
     buffers: list[Buffer] = []
     pickler = NamespacePickler(
         writer, buffers, scope, reducer_of, own=frozenset(values), linked=linked
     )
     with switched_off():
+        stands_for = _segmented(values, scope)
+        written = values if stands_for is None else {name: stands_for}
         try:
-            pickler.dump({_apart(name): values[name] for name in classes.bases_first(values)})
+            pickler.dump({_apart(name): written[name] for name in classes.bases_first(written)})
         except (*USER_CODE_ERRORS, OutOfTimeError) as error:
             raise EncodeError(pickler.latest) from error  # a value ends no process
-        return _encoded(pickler, values, writer, buffers, with_shares=with_shares)
+        if stands_for is None:
+            return _encoded(pickler, values, writer, buffers, with_shares=with_shares)
+        pickler.private.add(id(stands_for))
+        encoded = _encoded(pickler, written, writer, buffers, with_shares=with_shares)
+        return _of_elements(encoded, stands_for, with_shares=with_shares)
+
+
+def _segmented(values: Mapping[str, object], scope: Scope) -> Segmented | None:
+    if len(values) != 1:
+        return None
+    (value,) = values.values()
+    return segmented(value, scope, _is_as_pickle_writes)
+
+
+def _is_as_pickle_writes(kind: type) -> bool:
+    return (
+        kind not in copyreg.dispatch_table
+        and reducer_for(kind) is None
+        and comes_back_for_sure(kind)
+    )
+
+
+def _of_elements(stream: Encoded, stands_for: Segmented, *, with_shares: bool) -> Encoded:
+    """What a pickler saw of a list or dict, of which it saw none of the elements."""
+    shares = stands_for.shares() if with_shares else _NOTHING
+    if not stands_for.kinds:
+        return Encoded(stream.parts, _NOTHING, shares, {})
+    return replace(
+        stream,
+        shares=stream.shares | shares,
+        kinds=(stream.kinds - {Segmented}) | stands_for.kinds,
+        members={kind: names for kind, names in stream.members.items() if kind is not Segmented},
+    )
 
 
 def encoded_scalar(name: str, value: object, max_bytes: int | None = None) -> Encoded | None:

@@ -94,7 +94,7 @@ def held_twice(
     for _, obj in memo.values():
         if obj is loose:
             continue
-        held = {id(part) for part in _parts(obj)}.intersection(among)
+        held = {identity for part in _parts(obj) if (identity := id(part)) in among}
         # What a reducer made is in the memo alone.
         if held and (id(obj) in owners or getrefcount(obj) > fewest):
             holders.update(held)

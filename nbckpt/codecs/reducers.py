@@ -23,6 +23,7 @@ from nbckpt.codecs import (
     locks,
     pandas_blocks,
     running_objects,
+    segmented,
     singletons,
     stored_names,
     tensors,
@@ -144,11 +145,16 @@ def _reduce_own(_: object, __: object) -> Reduced:
     return type(None), ()
 
 
+def _reduce_segmented(_: object, value: segmented.Segmented) -> Reduced:
+    return value.reduced()
+
+
 _EXACT: dict[type, Reducer] = {
     FunctionType: _reduce_function,
     CodeType: functions.reduce_code,
     CellType: functions.reduce_cell,
     caches.CACHED: cached_functions.reduce_cached,
+    segmented.Segmented: _reduce_segmented,
     **files.REDUCERS,
     **library.REDUCERS,
     **locks.REDUCERS,

@@ -1,4 +1,4 @@
-"""A variable that is a large list or dict of plain data, as a pickle of each of its segments.
+"""A variable that is a large list or dict, as a pickle of each of its segments.
 
 The bytes of a segment that did not change are those of the last time: see
 `fingerprint.values.segments`. They are texts in the stream, so that a pickler is no part of it, and
@@ -7,67 +7,79 @@ what a pickler would number in one segment moves nothing in the next.
 
 from __future__ import annotations
 
-import struct
+import copyreg
 from _pickle import loads  # that of `pickle` may have been replaced
+from collections.abc import Callable, Iterable, Mapping
+from sys import intern
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.codecs.streams import HEADER, MAGIC, PAYLOAD_BYTES
+from nbckpt.codecs.streams import PAYLOAD_BYTES
 from nbckpt.fingerprint.values.segments import Segments, segments_of
+from nbckpt.runtime.addresses import ids_of
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
+    from nbckpt.codecs.pickler import Scope
 
-MOST_OF_A_PIECE = 1 << 30
-"""An opcode has four bytes for its length."""
+_SLICE_BYTES = PAYLOAD_BYTES // 2
 
-_START = b"\x80\x05}"
-"""Opcodes of a pickle of protocol 5 that begins with an empty dict."""
-
-_TEXT = struct.Struct("<cI")
-_BINUNICODE, _BINBYTES = b"X", b"B"
-_FUNCTION_OF_NAME = b"\x93%b\x85R"
-"""Opcodes that find a function by the module and name before it, and call it with a text."""
-
-_CALLED_WITH, _END = b"(", b"tRs."
+Piece = bytes | tuple[bytes, ...]
+"""A segment's pickle; a longer one in slices, so that each of them stays in the stream."""
 
 
-def parts_of(name: str, value: object, max_bytes: int | None) -> list[Buffer] | None:
-    """The parts of the blob of one variable.
+class Segmented:
+    """Stands for a list or dict in a stream, and is read as that.
 
-    None if it is another kind of value, or if texts in it are so long that they are parts of their
-    own; or if there are more bytes than there may be.
+    Attributes
+    ----------
+    kinds
+        The class of its elements, if that is no plain data.
+    """
+
+    __slots__ = ("_pieces", "_root", "_segments", "kinds")
+
+    def __init__(self, root: object, segments: Segments, pieces: Iterable[Piece]) -> None:
+        self._root = root
+        self._segments = segments
+        self._pieces = pieces
+        self.kinds = frozenset(() if segments.kind is None else (segments.kind,))
+
+    def reduced(self) -> Any:
+        """The function that makes the value, and its arguments."""
+        is_list = type(self._root) is list
+        if self._segments.kind is None:
+            return list_of if is_list else dict_of, (*self._pieces,)
+        make = list_of_instances if is_list else dict_of_instances
+        return make, (self._segments.kind, *self._pieces)
+
+    def shares(self) -> frozenset[int]:
+        """Identities of all that can change in it."""
+        return frozenset(ids_of((self._root, *self._segments.containers())))
+
+
+def segmented(value: object, scope: Scope, is_usual: Callable[[type], bool]) -> Segmented | None:
+    """What stands for a value in a stream.
+
+    None if it stands there itself: another kind of value, or one with texts so long that they are
+    parts of their own.
+
+    Parameters
+    ----------
+    is_usual
+        Whether instances of a class are written as pickle writes them.
     """
     segments = segments_of(value, is_variable=True)
-    if segments is None or not name.isidentifier():
+    if segments is None:
+        return None
+    kind = segments.kind
+    if kind is not None and (scope.substitutes or kind in scope.members or not is_usual(kind)):
         return None
     try:
         pieces = segments.pickled()
     except MemoryError:  # the usual way tells of it
         return None
-    if max_bytes is not None and sum(map(len, pieces)) > max_bytes:
-        return None
-    if max(map(len, pieces)) > MOST_OF_A_PIECE:
-        return None
     if _has_payload(segments, pieces):
         return None
-    function = b"segmented_list" if type(value) is list else b"segmented_dict"
-    stream = [
-        HEADER.pack(MAGIC, 0),
-        _START,
-        *_text(_BINUNICODE, name.encode("utf-8", "surrogatepass")),
-        *_text(_BINUNICODE, b"nbckpt"),
-        *_text(_BINUNICODE, b"stored"),
-        _FUNCTION_OF_NAME % b"".join(_text(_BINUNICODE, function)),
-        _CALLED_WITH,
-    ]
-    for piece in pieces:
-        stream += _text(_BINBYTES, piece)
-    stream.append(_END)
-    return [b"".join(stream)]
-
-
-def _text(opcode: bytes, data: bytes) -> tuple[bytes, bytes]:
-    return _TEXT.pack(opcode, len(data)), data
+    return Segmented(value, segments, map(_sliced, pieces))
 
 
 def _has_payload(segments: Segments, pieces: list[bytes]) -> bool:
@@ -77,19 +89,55 @@ def _has_payload(segments: Segments, pieces: list[bytes]) -> bool:
     )
 
 
-def list_of(*pieces: bytes) -> list[Any]:
+def _sliced(piece: bytes) -> Piece:
+    if len(piece) < PAYLOAD_BYTES:
+        return piece
+    return tuple(
+        piece[start : start + _SLICE_BYTES] for start in range(0, len(piece), _SLICE_BYTES)
+    )
+
+
+def _loaded(piece: Piece) -> list[Any]:
+    found: list[Any] = loads(piece if isinstance(piece, bytes) else b"".join(piece))
+    return found
+
+
+def list_of(*pieces: Piece) -> list[Any]:
     """The list of which these are the segments."""
     made: list[Any] = []
     for piece in pieces:
-        made += loads(piece)
+        made += _loaded(piece)
     return made
 
 
-def dict_of(*pieces: bytes) -> dict[Any, Any]:
+def dict_of(*pieces: Piece) -> dict[Any, Any]:
     """The dict of which these are the segments: keys, then as many values."""
     made: dict[Any, Any] = {}
     for piece in pieces:
-        parts = loads(piece)
+        parts = _loaded(piece)
         half = len(parts) // 2
         made.update(zip(parts[:half], parts[half:], strict=True))
+    return made
+
+
+def list_of_instances(kind: type, *pieces: Piece) -> list[Any]:
+    """The list of instances of a class with these attributes."""
+    return _instances(kind, list_of(*pieces))
+
+
+def dict_of_instances(kind: type, *pieces: Piece) -> dict[Any, Any]:
+    """The dict whose values are instances of a class with these attributes."""
+    made = dict_of(*pieces)
+    return dict(zip(made, _instances(kind, made.values()), strict=True))
+
+
+def _instances(kind: type, attributes: Iterable[Mapping[Any, Any]]) -> list[Any]:
+    """Instances as pickle makes them, which lets those of a class share the names' table."""
+    made = []
+    for own in attributes:
+        instance = copyreg.__newobj__(kind)  # type: ignore[attr-defined]
+        members = instance.__dict__
+        for name, value in own.items():
+            members[intern(name) if type(name) is str else name] = value
+        made.append(instance)
     return made

@@ -53,6 +53,8 @@ STORED: dict[str, str] = {
     "set_dict": "nbckpt.codecs.instance_dicts:give",
     "segmented_list": "nbckpt.codecs.segmented:list_of",
     "segmented_dict": "nbckpt.codecs.segmented:dict_of",
+    "segmented_list_of_instances": "nbckpt.codecs.segmented:list_of_instances",
+    "segmented_dict_of_instances": "nbckpt.codecs.segmented:dict_of_instances",
     "fill_container": "nbckpt.fingerprint.values.reducing:fill",
     "set_bunch": "nbckpt.codecs.bunches:set_members",
     "hold_itself": "nbckpt.codecs.bunches:hold_itself",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import islice
 from operator import is_
 from typing import Any
@@ -33,14 +33,22 @@ def are_at(some: tuple[Any, ...], others: tuple[Any, ...], start: int) -> bool:
         return all(map(is_, some, islice(others, start, None)))
     n_bytes = len(some) * _ADDRESS_BYTES
     there = id(others) + _HEAD_BYTES + start * _ADDRESS_BYTES
-    return _memcmp(id(some) + _HEAD_BYTES, there, n_bytes) == 0
+    return bool(_memcmp(id(some) + _HEAD_BYTES, there, n_bytes) == 0)
+
+
+def ids_of(objects: tuple[Any, ...]) -> Sequence[int]:
+    """What `id` gives of each of some objects, of which no audit hook is told."""
+    if _memcmp is None:
+        return [*map(id, objects)]
+    kind = ctypes.c_size_t * len(objects)
+    return kind.from_address(id(objects) + _HEAD_BYTES)[:]
 
 
 _ADDRESS_BYTES = ctypes.sizeof(ctypes.c_void_p)
 _HEAD_BYTES = tuple.__basicsize__
 
 
-def _found_memcmp() -> Callable[[int, int, int], int] | None:
+def _found_memcmp() -> Any:
     """The C library's function; None if there is none, or if tuples look otherwise."""
     if sys.implementation.name != "cpython":
         return None
@@ -49,7 +57,7 @@ def _found_memcmp() -> Callable[[int, int, int], int] | None:
     if list(lies_there) != [id(part) for part in probe]:
         return None
     try:
-        found = ctypes.PyDLL(None).memcmp
+        found: Any = ctypes.PyDLL(None).memcmp
     except (AttributeError, OSError, TypeError):
         return None
     found.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]

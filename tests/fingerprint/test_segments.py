@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import random
 import sys
@@ -115,11 +116,11 @@ class Changes:
             holder[place] = self.value()
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(16))
 def test_after_any_changes_the_answers_are_those_of_a_process_that_knows_nothing(seed: int) -> None:
     changes = Changes(seed)
     root = changes.root()
-    for _ in range(12):
+    for _ in range(8):
         known = digest_of(root), bytes_of(root)
         # Of texts and identities pickle writes more than values: digests are compared.
         digest, data = made_anew(root)
@@ -127,6 +128,125 @@ def test_after_any_changes_the_answers_are_those_of_a_process_that_knows_nothing
         assert repr(back(known[1])) == repr(back(data)) == repr(root)
         assert called_with(segments.REMEMBERS, False, bytes_of, root) == known[1]
         changes.change(root)
+
+
+SOURCE = """
+class P:
+    def __init__(self, **given): self.__dict__.update(given)
+class Q(P):
+    common = []
+    def f(self): return self
+class Slots:
+    __slots__ = ("a",)
+class OwnState(P):
+    def __getstate__(self): return {"a": 1}
+"""
+
+
+@pytest.fixture
+def namespace() -> dict[str, Any]:
+    found: dict[str, Any] = {"__name__": "__main__"}
+    exec(SOURCE, found)
+    return found
+
+
+class Instances:
+    """Lists and dicts of instances of the notebook's, and what is kept and said of them."""
+
+    def __init__(self, namespace: dict[str, Any]) -> None:
+        self.namespace = namespace
+        self.scope = Scope(namespace, {id(v): n for n, v in namespace.items() if type(v) is type})
+
+    def encoded(self, value: Any) -> bytes:
+        return b"".join(map(bytes, encode({"v": value}, self.scope).parts))
+
+    def told(self, value: Any) -> tuple[str, str, bytes]:
+        data = self.encoded(value)
+        loading = Loading(dict(self.namespace), self.namespace.__getitem__)
+        restored = decode([memoryview(data)], loading, trusted=True)["v"]
+        return ValueDigester(self.namespace).digest(value), self.text_of(restored), data
+
+    def text_of(self, value: Any) -> str:
+        if isinstance(value, list | tuple):
+            return f"{type(value).__name__}[{', '.join(map(self.text_of, value))}]"
+        if isinstance(value, dict):
+            return f"{[*value]}: {self.text_of([*value.values()])}"
+        name = type(value).__name__
+        return f"{name} {self.text_of(vars(value))}" if name in ("P", "Q") else repr(value)
+
+
+@pytest.mark.parametrize("seed", range(9))
+def test_instances_are_what_a_process_that_knows_nothing_says(
+    seed: int, namespace: dict[str, Any]
+) -> None:
+    changes, of = Changes(seed), Instances(namespace)
+    numbers, kind = changes.numbers, namespace["PQ"[seed % 2]]
+
+    def instance() -> Any:
+        return kind(**{f"a{n}": changes.value(2) for n in range(numbers.randrange(3))})
+
+    values = [instance() for _ in range(numbers.choice([1024, 1500, 1536]))]
+    root: Any = values if seed % 3 else dict(enumerate(values))
+    one_at_random = values.__getitem__
+    for _ in range(6):
+        known = of.told(root)
+        anew = called_with(segments.REMEMBERS, False, of.told, copy.deepcopy(root))
+        assert known[:2] == anew[:2]
+        assert known[1] == of.text_of(root)
+        assert called_with(segments.REMEMBERS, False, of.encoded, root) == known[2]
+        one = one_at_random(numbers.randrange(1024))
+        match numbers.randrange(9):
+            case 0:
+                one.__dict__ = {"b": changes.value(1)}
+            case 1:
+                one.__class__ = namespace["PQ"[numbers.randrange(2)]]
+            case 2:
+                one.a0 = changes.value(1)
+            case 3:
+                vars(one).clear()
+            case 4:
+                one.__dict__["no name"] = changes.value(2)
+            case 5 if isinstance(root, list):
+                root.append(instance())
+            case 6 if isinstance(root, list):
+                root[7] = root[numbers.randrange(1024)]
+            case 7:
+                one.of_another = one_at_random(numbers.randrange(1024))
+            case _:
+                kind.added = numbers.random()
+
+
+def test_instances_are_written_by_segments_as_long_as_they_are_alike(
+    namespace: dict[str, Any],
+) -> None:
+    of, kind = Instances(namespace), namespace["Q"]
+    root = [kind(n=n, text=str(n), tags=[n]) for n in range(3000)]
+    assert b"segmented_list_of_instances" in of.encoded(root)
+    before = remembered(root).segments
+    root[700].tags.append(1)
+    after = remembered(root).segments
+    assert [one is other for one, other in zip(before, after, strict=True)] == [
+        True, False, True, True, True, True,
+    ]  # fmt: skip
+
+    others: list[Any] = [
+        namespace["P"](), namespace["Slots"](), 5, root[0], kind(i=kind()), kind(t=root[8].tags),
+    ]  # fmt: skip
+    for other in others:
+        assert b"segmented" not in of.encoded([*root, other])
+    assert b"segmented" not in of.encoded([namespace["OwnState"]() for _ in range(2000)])
+    kind.__getstate__ = lambda self: {}
+    assert b"segmented" not in of.encoded(root)
+
+
+def test_an_attribute_dict_that_is_a_variable_too_ties_the_two(namespace: dict[str, Any]) -> None:
+    kind = namespace["P"]
+    root = [kind(n=n) for n in range(2000)]
+    scope = Instances(namespace).scope
+    of_list, of_dict = (encode({"v": v}, scope).shares for v in (root, vars(root[5])))
+
+    assert of_list & of_dict == {id(vars(root[5]))}
+    assert {id(root), *map(id, root)} <= of_list
 
 
 def remembered(root: Any) -> segments.Segments:

@@ -7,6 +7,7 @@ does costs ten times as much. The bytes are those that `instances.take_apart` le
 from __future__ import annotations
 
 import copyreg
+from collections.abc import Callable
 from types import GetSetDescriptorType
 from typing import Any
 
@@ -63,7 +64,7 @@ def _head_of(walk: Walk, kind: type) -> bytes:
 
     None if its class was not met yet, or if more than the attributes may count.
     """
-    if walk.allowance is not None or not _is_its_attributes(kind):
+    if walk.allowance is not None or not is_its_attributes(kind):
         walk.heads[kind] = b""
         return b""
     home = walk.found.home(kind)
@@ -93,7 +94,13 @@ def _keys_of(walk: Walk, shape: tuple[Any, ...]) -> bytes:
     return keys
 
 
-def _is_its_attributes(kind: type) -> bool:
+def dict_getter_of(kind: type) -> Callable[[Any], dict[str, Any]]:
+    """A function that gives the dict of an instance of a class that `is_its_attributes`."""
+    getter: Callable[[Any], dict[str, Any]] = member_of_class(kind, "__dict__").__get__
+    return getter
+
+
+def is_its_attributes(kind: type) -> bool:
     """True if pickle makes an instance of a class from its attributes, whatever these are."""
     return (
         type(kind) is type

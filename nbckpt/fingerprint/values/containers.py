@@ -77,7 +77,7 @@ def walk_dict(walk: Walk, value: dict[Any, Any]) -> None:
 
 
 def _wrote_segments(walk: Walk, value: Any) -> bool:
-    """True if `value` is a large list or dict of plain data all through, and so was written."""
+    """True if `value` is one of the large lists and dicts that consist of segments."""
     if walk.allowance is not None:  # however much there is inside
         return False
     is_alone = _is_alone(walk, value)
@@ -89,6 +89,8 @@ def _wrote_segments(walk: Walk, value: Any) -> bool:
         return False
     walk.put(b"segments")
     walk.out += digest
+    if segments.kind is not None:
+        walk.push([segments.kind])
     return True
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from nbckpt.fingerprint.values.homes import DICT_OF_CLASS, MODULE_OF_CLASS, is_users_module
 from nbckpt.fingerprint.values.plain import ATOMS
-from nbckpt.fingerprint.values.segments import is_plain
+from nbckpt.fingerprint.values.segments import is_plain, segments_of
 from nbckpt.runtime.addresses import address_of
 
 _CONTAINERS = (dict, list, tuple, set, frozenset, deque)
@@ -39,9 +39,9 @@ def inside_of(
 ) -> Iterator[object]:
     """The values, and what they hold at any depth, that are of the types that are `wanted`.
 
-    Of a class of the notebook's among the values it is what the class holds. Plain data is left
-    out: numbers, texts, and lists, tuples and dicts of these. No code of theirs runs. Each level
-    is looked at in a few calls into C: the time is linear in what is there.
+    One may come twice. Of a class of the notebook's among the values it is what the class holds.
+    Plain data is left out: numbers, texts, and lists, tuples and dicts of these. No code of theirs
+    runs. Each level is looked at in a few calls into C: the time is linear in what is there.
 
     Raises
     ------
@@ -60,13 +60,24 @@ def inside_of(
         }
         classes |= fresh
         waiting += fresh.values()
-    level = [item for item in given if type(item) not in _PLAIN or not is_plain(item)]
+    level: list[object] = []
+    n_flat = 0
+    for item in given:
+        segments = segments_of(item, is_variable=False)
+        if segments is not None and segments.kind is not None:  # and what these hold is plain
+            n_flat += segments.n_objects
+            if wanted(segments.kind):
+                yield from segments.instances()
+        elif type(item) not in _PLAIN or not is_plain(item):
+            level.append(item)
+    if n_flat > most:
+        raise TooManyError
     while level:
         fresh = dict(zip(map(address_of, level), level, strict=True))
         for known in fresh.keys() & seen.keys():
             del fresh[known]
         seen |= fresh
-        if len(seen) > most:
+        if len(seen) + n_flat > most:
             raise TooManyError
         items = [*fresh.values()]
         present = set(map(type, items))

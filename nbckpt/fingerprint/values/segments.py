@@ -1,4 +1,6 @@
-"""Large lists and dicts of plain data by segments: what is as it was is not encoded again.
+"""Large lists and dicts by segments: what is as it was is not encoded again.
+
+Their elements are plain data, or instances of one class that are what their attributes are.
 
 A list to which each cell appends is looked at in each cell: for a key, and to be kept. What was
 looked at is remembered as the objects that were found. Numbers and texts never change, so where a
@@ -20,6 +22,7 @@ from typing import Any, NamedTuple, TypeAlias
 from blake3 import blake3
 
 from nbckpt.fingerprint.values import plain
+from nbckpt.fingerprint.values.attributes import dict_getter_of, is_its_attributes
 from nbckpt.runtime.addresses import are_at
 
 SEGMENT_ITEMS = 512
@@ -41,7 +44,7 @@ REMEMBERS: ContextVar[bool] = ContextVar("nbckpt_remembers_segments", default=Tr
 
 
 Columns: TypeAlias = "tuple[tuple[Any, ...], ...]"
-"""The elements of a list; or the keys of a dict, and its values."""
+"""The elements of a list; or the keys of a dict, and its values. Behind instances, their dicts."""
 
 
 class _Level(NamedTuple):
@@ -63,16 +66,24 @@ class _Level(NamedTuple):
 class Segment:
     """Some elements of a list, or some keys of a dict with their values, as they were found.
 
+    Parameters
+    ----------
+    has_instances
+        Whether the last column is that of the dicts of the one before it.
+
     Attributes
     ----------
     n_objects
         What it holds at all depths.
     """
 
-    __slots__ = ("_columns", "_data", "_digest", "_has_long_text", "_levels", "n_objects")
+    __slots__ = (
+        "_columns", "_data", "_digest", "_has_long_text", "_instances", "_levels", "n_objects",
+    )  # fmt: skip
 
-    def __init__(self, columns: Columns, levels: list[_Level]) -> None:
+    def __init__(self, columns: Columns, levels: list[_Level], *, has_instances: bool) -> None:
         self._columns = columns
+        self._instances = len(columns) - 2 if has_instances else None
         self._levels = levels
         self._digest: bytes | None = None
         self._data: bytes | None = None
@@ -96,8 +107,13 @@ class Segment:
             and all(level.is_as_it_was() for level in self._levels)
         )
 
+    def instances(self) -> tuple[object, ...]:
+        """Its elements, where these are instances."""
+        return () if self._instances is None else self._columns[self._instances]
+
     def containers(self) -> Iterator[object]:
-        """The lists and dicts inside."""
+        """The lists, dicts and instances inside."""
+        yield from self.instances()
         for level in self._levels:
             yield from (c for c in level.rows if type(c) is list)
             yield from level.dicts
@@ -122,7 +138,8 @@ class Segment:
         return self._data
 
     def _elements(self) -> list[Any]:
-        return [*chain.from_iterable(self._columns)]
+        columns = [c for number, c in enumerate(self._columns) if number != self._instances]
+        return [*chain.from_iterable(columns)]
 
     def let_bytes_go(self) -> None:
         """Hold no pickle."""
@@ -138,29 +155,39 @@ class Segment:
 
 
 class Segments:
-    """A list or dict of plain data, of which each container is met once, as it was found.
+    """A list or dict, of which each object that can change is met once, as it was found.
 
     Attributes
     ----------
+    kind
+        The class of its elements; None of plain data.
     n_objects
         What it holds at all depths.
     n_held_bytes
         Size of the pickles that are held.
     """
 
-    __slots__ = ("n_held_bytes", "n_objects", "segments")
+    __slots__ = ("kind", "n_held_bytes", "n_objects", "segments")
 
-    def __init__(self, segments: list[Segment], n_objects: int) -> None:
+    def __init__(self, kind: type | None, segments: list[Segment], n_objects: int) -> None:
+        self.kind = kind
         self.segments = segments
         self.n_objects = n_objects
         self.n_held_bytes = 0
 
+    def instances(self) -> Iterator[object]:
+        """Its elements, where these are instances."""
+        return chain.from_iterable(segment.instances() for segment in self.segments)
+
     def containers(self) -> list[object]:
-        """The lists and dicts inside."""
+        """The lists, dicts and instances inside."""
         return [*chain.from_iterable(segment.containers() for segment in self.segments)]
 
     def digest(self) -> bytes | None:
-        """The same of equal values in every process; None if one is too deep or too large."""
+        """The same of equal values in every process, whatever their class is.
+
+        None if one is too deep or too large.
+        """
         hasher = blake3()
         try:
             for segment in self.segments:
@@ -187,7 +214,7 @@ _lock = Lock()
 def segments_of(root: Any, *, is_variable: bool) -> Segments | None:
     """A list or dict by segments.
 
-    None if it holds more than plain data or a container twice, or if it is short.
+    None if it is short, holds a container or an instance twice, or elements of other kinds.
 
     Parameters
     ----------
@@ -204,7 +231,10 @@ def segments_of(root: Any, *, is_variable: bool) -> Segments | None:
 
 def is_plain(root: object) -> bool:
     """Whether a value is plain data all through."""
-    return segments_of(root, is_variable=False) is not None or plain.levels_of([root]) is not None
+    found = segments_of(root, is_variable=False)
+    if found is not None:
+        return found.kind is None
+    return plain.levels_of([root]) is not None
 
 
 def forget_all_but(values: Iterable[object]) -> None:
@@ -247,32 +277,49 @@ def _remember(root: object, found: Segments) -> None:
 
 
 def _found(root: Any, before: Segments | None) -> Segments | None:
+    columns: Columns = (tuple(root),)
+    if type(root) is dict:
+        columns = (columns[0], tuple(root.values()))
+    kind = _kind_of_instances(columns[-1])
+    if kind is not None:
+        columns = (*columns, tuple(map(dict_getter_of(kind), columns[-1])))
+    if before is not None and before.kind is not kind:
+        before = None
     known: Sequence[Segment] = () if before is None else before.segments
     segments: list[Segment] = []
     n_objects = 0
     is_new = before is None
-    columns: Columns = (tuple(root),)
-    if type(root) is dict:
-        columns = (columns[0], tuple(root.values()))
     for number, start in enumerate(range(0, len(columns[-1]), SEGMENT_ITEMS)):
         if number < len(known) and known[number].is_as_it_was(columns, start):
             segment = known[number]
         else:
             own = tuple(column[start : start + SEGMENT_ITEMS] for column in columns)
-            levels = _levels_in([*chain.from_iterable(own)])
+            levels = _levels_in(_parts(own, kind))
             if levels is None:
                 return None
-            segment, is_new = Segment(own, levels), True
+            segment, is_new = Segment(own, levels, has_instances=kind is not None), True
         n_objects += segment.n_objects
         if n_objects > plain.MANY_ITEMS:
             return None
         segments.append(segment)
     if before is not None and not is_new and len(segments) == len(known):
         return before
-    found = Segments(segments, n_objects)
+    found = Segments(kind, segments, n_objects)
     if is_new and not plain.are_different([root, *found.containers()]):
         return None
     return found
+
+
+def _kind_of_instances(elements: tuple[Any, ...]) -> type | None:
+    kind = type(elements[0])
+    if kind in plain.PLAIN or not is_its_attributes(kind):
+        return None
+    return kind if set(map(type, elements)) == {kind} else None
+
+
+def _parts(own: Columns, kind: type | None) -> list[Any]:
+    columns = own if kind is None else (*own[:-2], own[-1])
+    return [*chain.from_iterable(columns)]
 
 
 def _levels_in(elements: Sequence[Any]) -> list[_Level] | None:
