@@ -21,6 +21,7 @@ from nbckpt.model import AUTOMATIC, Checkpoint
 from nbckpt.session.moves import namespace_restore, unsaved
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
+from nbckpt.steps.execution.execution_state import Execution
 from nbckpt.steps.execution.step_state import StepState
 from nbckpt.steps.loops import unfinished_loops
 from nbckpt.text.units import count_text
@@ -192,7 +193,9 @@ class _Block:
         session.rescan()
         namespace_restore.restore_all(session, self._start, is_undone=True)
         for name, begun in self._loops.items():
-            unfinished_loops.go_again(self._steps.latest[name], begun)
+            step = self._steps.latest[name]
+            assert isinstance(step, Execution)  # it runs, for the block is in it
+            unfinished_loops.go_again(step, begun)
 
     def _note(self, event: str, **members: object) -> None:
         start = self._start

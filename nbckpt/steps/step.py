@@ -90,9 +90,7 @@ class Step(ThroughItems, Execution):
 
     def _list(self) -> None:
         """Make it the latest step of its name: they stand in the order in which they began."""
-        latest, name = self.session.state(StepState).latest, self.request.name
-        latest.pop(name, None)
-        latest[name] = self
+        self.session.state(StepState).begins(self)
 
     def _start(self) -> None:
         session, selection = self.session, self.request.selection

@@ -18,7 +18,7 @@ PIECE = 1 << 18
 """Lines of so much are still in the processor's cache when they are looked at."""
 LONGEST_BYTES = 256 << 20
 """No record is longer: a file of somebody else's may hold no end of a line at all."""
-SHELVED_BYTES = 1 << 20
+SHELVED_BYTES = 1 << 18
 """Of a journal that is larger, the lines of recordings are not kept in memory."""
 
 

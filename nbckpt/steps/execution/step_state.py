@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -15,7 +16,12 @@ if TYPE_CHECKING:
     from nbckpt.model import Checkpoint, Key
     from nbckpt.session.session import Session
     from nbckpt.steps.execution.execution_state import Execution
+    from nbckpt.steps.execution.step_request import Request
     from nbckpt.timeline.approvals import Question
+
+
+MOST_WHOLE = 32
+"""Steps of which all is known: their trees and what was found out about these take 10 kB each."""
 
 
 class Interrupted(NamedTuple):
@@ -23,6 +29,23 @@ class Interrupted(NamedTuple):
 
     key: Key
     inputs: Mapping[str, Digest]
+
+
+class PastStep(NamedTuple):
+    """What is asked of a step that ended long ago: see `Execution` for what each is."""
+
+    session: Session
+    request: Request
+    key: Key
+    todo: bool
+    restored: Checkpoint | None
+    why: tuple[str, ...]
+    is_running: bool = False
+
+    @classmethod
+    def of(cls, step: Execution) -> PastStep:
+        """What stays of a step."""
+        return cls(step.session, step.request, step.key, step.todo, step.restored, step.why)
 
 
 class Watch(Protocol):
@@ -58,7 +81,8 @@ class StepState(Own):
     Attributes
     ----------
     latest
-        Name → the latest step of that name, in the order in which they began.
+        Name → the latest step of that name, in the order in which they began; of all but the last
+        ones only what is asked of them.
     running
         id → each step whose body runs, in the order in which they began.
     interrupted
@@ -84,7 +108,8 @@ class StepState(Own):
     """
 
     def __init__(self) -> None:
-        self.latest: dict[str, Execution] = {}
+        self.latest: dict[str, Execution | PastStep] = {}
+        self._whole: deque[Execution] = deque()
         self.running: dict[int, Execution] = {}
         self.interrupted: dict[str, Interrupted] = {}
         self.at_work: list[AtWork] = []
@@ -96,3 +121,16 @@ class StepState(Own):
         self.confirms: Callable[[str], bool | None] | None = None
         self.asker: Asker | None = None
         self.results: tuple[dict[str, object], ...] = ()
+
+    def begins(self, step: Execution) -> None:
+        """Make a step the latest one of its name."""
+        name = step.request.name
+        self.latest.pop(name, None)
+        self.latest[name] = step
+        self._whole.append(step)
+        for _ in range(len(self._whole) - MOST_WHOLE):
+            old = self._whole.popleft()
+            if old.is_running:
+                self._whole.append(old)
+            elif self.latest.get(old.request.name) is old:
+                self.latest[old.request.name] = PastStep.of(old)
