@@ -18,7 +18,6 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from nbckpt.capture.decode import Values
 from nbckpt.digests import Digest
 from nbckpt.errors import (
     NOT_YOURS,
@@ -186,6 +185,8 @@ def _record(variable: Variable, members: Mapping[str, object]) -> Record:
 
 def _built(store: Store, variable: Variable, manifest: Manifest) -> object:
     """The value of a variable, which is a table."""
+    from nbckpt.capture.decode import Values
+
     name, type_name = variable.name, variable.type_name
     told = f"{name!r} is no table but of type {type_name}"
     if not _may_be_table(type_name):
