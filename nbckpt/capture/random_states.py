@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 
 from nbckpt.fingerprint import random_generators
 from nbckpt.model import Variable
-from nbckpt.storage.blobs import size_of_parts
 from nbckpt.storage.store import Store
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Generators:
     """Looks at the generators around each cell, nearly all of which draw no number."""
 
@@ -49,6 +48,7 @@ class Generators:
         # Not before something is kept: it is most of what encodes any value.
         from nbckpt.codecs.encode import encode
         from nbckpt.codecs.pickler import Scope
+        from nbckpt.storage.blobs import size_of_parts
 
         parts = encode({name: state}, Scope({}), with_shares=False).parts
         blob = self.store.put_blob(parts)

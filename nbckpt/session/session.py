@@ -25,7 +25,6 @@ from nbckpt.session.checkpoint_writer import CheckpointWriter
 from nbckpt.session.history_follower import HistoryFollower
 from nbckpt.session.pending_writes import PendingWrites, Writer
 from nbckpt.session.query_tables import TableKeeper
-from nbckpt.session.reducers import Reducer
 from nbckpt.session.shutdown import register_atexit
 from nbckpt.storage.store import Store
 from nbckpt.timeline.references import require_name
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from nbckpt.session.moves.move_result import MoveResult
+    from nbckpt.session.reducers import Reducer
     from nbckpt.session.workspace.workspace import Workspace
 
 _State = TypeVar("_State")
@@ -110,19 +110,15 @@ class Session(Own):
         self.id = os.urandom(6).hex()
         self.began_at = clock.now()
         self.store = store
-        nothing: dict[str, object] = {"__name__": "__main__"}
-        self.namespace = nothing if namespace is None else namespace
+        self.namespace: dict[str, object] = (
+            {"__name__": "__main__"} if namespace is None else namespace
+        )
         self._hidden = hidden
         self.notebook = notebook
         self.listeners: list[Callable[[str], None]] = []
         self.timeline = Timeline()
-        self.writes = PendingWrites(
-            store,
-            self.timeline,
-            Writer(self.id, notebook),
-            begin=partial(register_atexit, self),
-            emit=self.emit,
-        )
+        writer, begin = Writer(self.id, notebook), partial(register_atexit, self)
+        self.writes = PendingWrites(store, self.timeline, writer, begin=begin, emit=self.emit)
         self.position = BranchPosition(self.timeline, self.writes, notebook, branch)
         self.follower = HistoryFollower(store, self.timeline, self.writes, self.position, self.emit)
         telemetry.measure(store)
@@ -156,10 +152,8 @@ class Session(Own):
 
     @cached_property
     def workspace(self) -> Workspace:
-        """The namespace, and what may have changed in it; made late where there are no variables.
-
-        Most commands only read the history: these load no code that looks at values.
-        """
+        """The namespace, and what may have changed in it."""
+        # Most commands only read the history, and need no code that looks at values.
         from nbckpt.session.workspace.workspace import Workspace
 
         made = Workspace(self.store, self.namespace, self._hidden, self.position, self.writes)
