@@ -58,7 +58,10 @@ class TerminalCall(Call):
             If the store holds nothing of that notebook.
         """
         if self._session is None:
-            self._session = _session_of(self.store, getattr(self.arguments, "notebook", None))
+            from nbckpt.runtime.gc_pause import uncollected
+
+            with uncollected():
+                self._session = _session_of(self.store, getattr(self.arguments, "notebook", None))
         return self._session
 
     def tell(self, text: str) -> None:

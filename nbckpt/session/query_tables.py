@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
-import shutil
 import sys
-import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -165,6 +163,9 @@ class TableKeeper:
     def _kept_aside(self, variable: Variable, table: object) -> Record:
         """A store that is read-only or full can be queried too, from files of this process."""
         if self._aside is None:
+            import shutil
+            import tempfile
+
             self._aside = Path(tempfile.mkdtemp(prefix="nbckpt-"))
             weakref.finalize(self, shutil.rmtree, self._aside, ignore_errors=True)
         try:
