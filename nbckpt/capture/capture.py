@@ -18,14 +18,10 @@ from nbckpt.fingerprint.values.plain import ATOMS, forget_looks
 from nbckpt.fingerprint.values.segments import forget_all_but
 from nbckpt.model import Manifest, Refusal, Variable
 from nbckpt.runtime.context import called_with
-from nbckpt.runtime.dirty_pages.memory import READS_ALL
 from nbckpt.runtime.gc_pause import switched_off
 from nbckpt.runtime.interrupts import allowed, breathe
 from nbckpt.runtime.time_limit import OutOfTimeError, bounded
-from nbckpt.storage.blobs import size_of_parts
 from nbckpt.storage.store import Store
-from nbckpt.text.describe import preview_of, shape_of, type_name_of
-from nbckpt.text.progress_bar import Bar
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -41,6 +37,8 @@ TURN_BYTES = 1 << 20
 
 def _described(value: object) -> tuple[str, str | None, str]:
     """Type, shape and preview of a value, as far as its own code tells how it looks."""
+    from nbckpt.text.describe import preview_of, shape_of, type_name_of
+
     try:
         if type(value) in ATOMS:  # they have no code of their own
             return type_name_of(value), shape_of(value), preview_of(value)
@@ -205,6 +203,8 @@ class Capturer:
                 captured = self._capture(selection, only, base)
                 if self.audit is not None and (stale := self.audit(pending)):
                     self.distrust(stale)
+                    from nbckpt.runtime.dirty_pages.memory import READS_ALL
+
                     again = called_with(READS_ALL, True, self._capture, selection, only, base)
                     captured = replace(
                         again,
@@ -277,6 +277,10 @@ class Capturer:
 
     def _keep(self, looked_at: list[str]) -> set[str]:
         """Encode and store these names; which of them changed."""
+        # Not before something is kept, like the encoder.
+        from nbckpt.storage.blobs import size_of_parts
+        from nbckpt.text.progress_bar import Bar
+
         groups = self.encoder.groups(looked_at)
         for name in chain.from_iterable(group.names for group in groups):
             self.tracker.holds(name)

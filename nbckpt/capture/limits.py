@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from nbckpt.model import Refusal
-from nbckpt.text.describe import type_name_of
 from nbckpt.text.units import bytes_text
 
 
@@ -32,6 +31,8 @@ def too_large(name: str, value: object, limit_bytes: int, size_bytes: int | None
     size_bytes
         None if nobody looked further than to the limit.
     """
+    from nbckpt.text.describe import type_name_of
+
     limit = bytes_text(limit_bytes)
     reason = f"is larger than max_value_size ({limit}) lets through"
     if size_bytes is not None:

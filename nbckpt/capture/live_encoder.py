@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from types import FunctionType
 from typing import TYPE_CHECKING
 
 from nbckpt.capture.change_tracking.change_tracker import ChangeTracker
 from nbckpt.capture.groups.shared_objects import Ties
 from nbckpt.capture.recipes.bindings import Bindings
-from nbckpt.capture.trials import Trials
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.fingerprint.values.raw_members import types_that
 from nbckpt.model import Refusal
@@ -17,6 +17,7 @@ from nbckpt.runtime.interrupts import allowed
 
 if TYPE_CHECKING:
     from nbckpt.capture.groups.groups import Encoder, Group
+    from nbckpt.capture.trials import Trials
 
 _NAMED = (FunctionType, type)
 
@@ -28,8 +29,6 @@ class LiveEncoder:
     ----------
     bindings
         Which statement made which variable, for recipes.
-    trials
-        Loads what is kept for the first time, and tells what would not come back.
     too_large
         Names of variables that have more bytes than they may.
     max_bytes
@@ -38,11 +37,17 @@ class LiveEncoder:
 
     def __init__(self, tracker: ChangeTracker) -> None:
         self.bindings = Bindings()
-        self.trials = Trials(tracker.namespace)
         self.too_large: set[str] = set()
         self.max_bytes: int | None = None
         self._tracker = tracker
         self._ties = Ties()
+
+    @cached_property
+    def trials(self) -> Trials:
+        """Loads what is kept for the first time, and tells what would not come back."""
+        from nbckpt.capture.trials import Trials
+
+        return Trials(self._tracker.namespace)
 
     def groups(self, names: list[str]) -> list[Group]:
         """All of `names` in groups; one that would not come back has no bytes, but refusals."""

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 
-from nbckpt.codecs.encode import encode
-from nbckpt.codecs.pickler import Scope
 from nbckpt.fingerprint import random_generators
 from nbckpt.model import Variable
-from nbckpt.storage.blobs import size_of_parts
 from nbckpt.storage.store import Store
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Generators:
     """Looks at the generators around each cell, nearly all of which draw no number."""
 
@@ -48,6 +45,11 @@ class Generators:
         self._latest = {n: known for n, known in self._latest.items() if n not in names}
 
     def _kept(self, name: str, state: object) -> Variable:
+        # Not before something is kept: it is most of what encodes any value.
+        from nbckpt.codecs.encode import encode
+        from nbckpt.codecs.pickler import Scope
+        from nbckpt.storage.blobs import size_of_parts
+
         parts = encode({name: state}, Scope({}), with_shares=False).parts
         blob = self.store.put_blob(parts)
         size = size_of_parts(parts)

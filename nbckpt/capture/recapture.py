@@ -12,18 +12,16 @@ from enum import Enum
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbckpt.capture.decode import Values
 from nbckpt.digests import Digest
 from nbckpt.fingerprint.values import ValueDigester
 from nbckpt.fingerprint.values.segments import REMEMBERS
 from nbckpt.model import Manifest
 from nbckpt.runtime.context import called_with
-from nbckpt.runtime.dirty_pages.memory import READS_ALL
 from nbckpt.runtime.interrupts import allowed
-from nbckpt.storage.blobs import digest_of_parts
 
 if TYPE_CHECKING:
     from nbckpt.capture.capture import Capturer
+    from nbckpt.capture.decode import Values
 
 
 class Recaptured(NamedTuple):
@@ -101,6 +99,8 @@ class Recapture:
         definitions
             Names of functions and classes that streams may refer to; by default all.
         """
+        from nbckpt.storage.blobs import digest_of_parts
+
         capturer = self._capturer
         tracker = capturer.tracker
         known = tracker.live().definitions() if definitions is None else list(definitions)
@@ -116,6 +116,8 @@ class Recapture:
 
     def groups_read_whole(self, names: Iterable[str]) -> list[Recaptured]:
         """The same, with all memory read whatever is known of its pages."""
+        from nbckpt.runtime.dirty_pages.memory import READS_ALL
+
         return called_with(READS_ALL, True, self.groups, names)
 
     def blobs(self, names: Iterable[str]) -> dict[str, Digest]:
@@ -131,6 +133,8 @@ class Recapture:
 
     def judged(self, names: list[str], blobs: Mapping[str, Digest], kept: Manifest) -> Judged:
         """Verdict on `names`, which have these bytes now and other ones in `kept`."""
+        from nbckpt.capture.decode import Values
+
         if any(_is_gone(self._capturer.tracker.values()[name]) for name in names):
             return Judged(Verdict.UNTOLD)  # to build what was kept would import it again
         before = self.digests(names)

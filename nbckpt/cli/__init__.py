@@ -25,6 +25,7 @@ from nbckpt.errors import (
     SealedError,
     UntrustedError,
 )
+from nbckpt.runtime.gc_pause import switched_off
 from nbckpt.verbs.arguments import Door
 from nbckpt.verbs.calls import DAMAGED, MISUSED, NOTEBOOK_FAILED
 from nbckpt.verbs.parsing import add_arguments, completed
@@ -43,7 +44,8 @@ exit status: 0 done, 1 the notebook's own error, 2 what was typed cannot be done
 def main(argv: Sequence[str] | None = None) -> int:
     """The exit status of `nbckpt` with these arguments, by default those of the process."""
     try:
-        parsed = _parser().parse_args(argv)
+        words = sys.argv[1:] if argv is None else list(argv)
+        parsed = _parser(words).parse_args(words)
         status = _do(parsed.verb, parsed)
         sys.stdout.flush()
     except SystemExit as end:  # argparse has said why
@@ -70,7 +72,8 @@ def _do(verb: Verb, parsed: argparse.Namespace) -> int:
         answer = verb.does_at(Door.TERMINAL)(call)
         if verb.writes:
             call.wait()
-        _show(answer, as_json=getattr(call.arguments, "json", False))
+        with switched_off():  # a long list makes a text of each record, and none of them is garbage
+            _show(answer, as_json=getattr(call.arguments, "json", False))
     finally:
         call.close()
     return refused(answer.problem, answer.status) if answer.problem else answer.status
@@ -95,7 +98,8 @@ def _status_of(error: NbckptError) -> int:
     return NOTEBOOK_FAILED if isinstance(error, NotebookError) else MISUSED
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The parser of all commands, or of the one that `words` begin with: others are not asked."""
     parser = argparse.ArgumentParser(
         prog="nbckpt",
         description="Version control for a live notebook: its memory, its money and its time.",
@@ -105,7 +109,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"nbckpt {__version__}")
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for verb in verbs_at(Door.TERMINAL):
+    known = {verb.name: verb for verb in verbs_at(Door.TERMINAL)}
+    named = known.get(words[0]) if words else None
+    for verb in [named] if named else known.values():
         own = verbs.add_parser(
             verb.name,
             help=verb.help,

@@ -58,7 +58,10 @@ class TerminalCall(Call):
             If the store holds nothing of that notebook.
         """
         if self._session is None:
-            self._session = _session_of(self.store, getattr(self.arguments, "notebook", None))
+            from nbckpt.runtime.gc_pause import uncollected
+
+            with uncollected():
+                self._session = _session_of(self.store, getattr(self.arguments, "notebook", None))
         return self._session
 
     def tell(self, text: str) -> None:
@@ -83,7 +86,7 @@ class TerminalCall(Call):
 def _session_of(store: Store, named: str | None) -> Session:
     from nbckpt.session.session import Session
 
-    session = Session(store, {"__name__": "__main__"}, notebook=Path(named).stem if named else "")
+    session = Session(store, None, notebook=Path(named).stem if named else "")
     moves = sorted(store.records("head"), key=lambda record: record.get("at") or 0.0)
     branches = session.timeline.branches  # one that was given up is nobody's any more
     heads = [move for move in moves if move["branch"] in branches]

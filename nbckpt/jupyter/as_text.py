@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from nbckpt import reports
-from nbckpt.session.history.costs import ledger_of
 from nbckpt.session.session import Session
 
 WIDTH = 110
@@ -16,7 +14,10 @@ def timeline_text(session: Session) -> dict[str, str]:
     """The newest checkpoints of all branches, by media type."""
     from html import escape
 
-    text = reports.log_text(
+    from nbckpt.reports.log import log_text
+    from nbckpt.session.history.costs import ledger_of
+
+    text = log_text(
         session.timeline,
         None,
         session.position.id,

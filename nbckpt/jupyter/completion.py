@@ -19,7 +19,6 @@ from nbckpt.jupyter.magics import words
 from nbckpt.session.session import Session
 from nbckpt.steps.execution.step_state import StepState
 from nbckpt.text.escape import on_a_line
-from nbckpt.timeline.approvals import APPROVAL, Questions
 from nbckpt.verbs.arguments import (
     BRANCH,
     CELL,
@@ -72,7 +71,7 @@ class Completion:
             CELL: self._names,
             VARIABLE: lambda: sorted(session.workspace.tracker.user_names()),
             SETTING: _settings,
-            QUESTION: lambda: [q.id for q in Questions(session.store.records(APPROVAL)).waiting],
+            QUESTION: self._questions,
             LATEST: lambda: session.state(StepState).latest,
         }
 
@@ -154,6 +153,11 @@ class Completion:
     def _branches(self) -> list[str]:
         return list(self._session.timeline.branches)
 
+    def _questions(self) -> list[str]:
+        from nbckpt.timeline.approvals import APPROVAL, Questions
+
+        return [q.id for q in Questions(self._session.store.records(APPROVAL)).waiting]
+
     def _tags(self) -> list[str]:
         return self._session.timeline.tags()
 
@@ -166,7 +170,7 @@ class Completion:
         """The variables of a checkpoint, as the beginnings of assignments."""
         s = self._session
         checkpoint = s.position.resolve(ref)
-        from nbckpt.reports import user_names
+        from nbckpt.session.history.summaries import user_names
 
         return [f"{name}=" for name in user_names(s.timeline.manifest(checkpoint.id))]
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.errors import NbckptError, StoreError
 from nbckpt.fingerprint.values.widgets import is_widget
+from nbckpt.jupyter import preloading
 from nbckpt.jupyter.automatic_prune import Retaining
 from nbckpt.jupyter.cell_interrupts import callback
 from nbckpt.runtime.idle_clock import IdleClock
@@ -33,7 +34,7 @@ SLICE_S = 0.02
 """Seconds that a slice takes, unless one variable takes longer."""
 
 ANSWERED_S = 0.01
-"""Seconds after the cell that loads nbckpt, until the kernel has answered."""
+"""Seconds after a cell until the kernel has answered, and has begun a next one that waited."""
 
 READY_S = 0.1
 """Seconds of pause before libraries are looked at: a cell that comes at once may be restored, and
@@ -69,6 +70,8 @@ class Idling:
         self._one_at_a_time = threading.RLock()
         self._told: set[str] = set()
         self._is_attached = False
+        self._parts = preloading.parts()
+        self._is_loaded = False
         self._is_ready = False
         self._retaining = Retaining(session)
 
@@ -128,28 +131,33 @@ class Idling:
             return
         if self._loop is None:
             self._loop = self._kernels_loop()
-            if self._loop is not None:
-                self._loop.call_later(ANSWERED_S, self._load_ahead)
         is_on_loop = threading.current_thread() is threading.main_thread()
         if self._loop is not None and is_on_loop and not self._is_ready:
+            self._loop.call_later(ANSWERED_S, self._load_ahead, self._begun)
             self._loop.call_later(READY_S, self._get_ready, self._begun)
         self._clock.end()
 
-    def _load_ahead(self) -> None:
-        """Load what the first step needs, whether it runs or is restored."""
-        if self._is_attached and self._session.policy.keeps_each:
-            pass
+    def _load_ahead(self, begun: int) -> None:
+        """Load what the first steps need, part by part, until a cell begins."""
+        with self._one_at_a_time:
+            if not self._is_idle(begun) or not self._is_attached:
+                return
+            assert self._loop is not None
+            for _ in self._parts:
+                self._loop.call_later(PAUSE_S, self._load_ahead, begun)
+                return
+            self._is_loaded = True
 
     def _get_ready(self, begun: int) -> None:
-        """Load what the first cell needs, and look at the libraries, so that it need not wait."""
+        """Look at the libraries once all is loaded, so that the first cell need not wait."""
         with self._one_at_a_time:
-            if self._running or self._begun != begun or not self._is_attached:
+            if not self._is_idle(begun) or not self._is_attached:
+                return
+            if not self._is_loaded:
+                assert self._loop is not None
+                self._loop.call_later(PAUSE_S, self._get_ready, begun)
                 return
             self._is_ready = True
-            import nbckpt.capture.groups.groups
-            import nbckpt.jupyter.outputs
-            import nbckpt.jupyter.step_notices  # noqa: F401
-
             self._session.workspace.observer.look()
 
     @callback

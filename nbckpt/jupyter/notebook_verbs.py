@@ -11,7 +11,6 @@ from nbckpt.jupyter import auto_verb, checkpoint_magic, notices  # noqa: F401  #
 from nbckpt.jupyter.as_text import WIDTH, timeline_text
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
-from nbckpt.session.history.summaries import user_names
 from nbckpt.session.session import Session
 from nbckpt.steps.execution.step_state import StepState
 from nbckpt.text.escape import lines_of, on_a_line
@@ -155,6 +154,8 @@ def _check(call: NotebookCall) -> Answer:
     kept = call.idling.verify()
     if kept is None:
         return Answer(lambda: "all that is kept is as it was kept")
+    from nbckpt.session.history.summaries import user_names
+
     names = on_a_line(", ".join([*user_names(kept.changed), *(f"-{n}" for n in kept.removed)]))
     text = f"changed by something other than a cell, kept now as {kept.name!r}: {names}"
     return Answer(lambda: text)

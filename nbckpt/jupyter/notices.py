@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt.reports import duration_text
 from nbckpt.text.commands import in_notebook
 from nbckpt.text.escape import legible, on_a_line
+from nbckpt.text.units import duration_text
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session

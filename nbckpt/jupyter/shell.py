@@ -10,7 +10,6 @@ from urllib.parse import unquote
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt import reports
 from nbckpt.config.settings_sources import settings_from, settings_of
 from nbckpt.errors import NbckptError, UsageError
 from nbckpt.jupyter import notices
@@ -22,6 +21,7 @@ from nbckpt.jupyter.completion import Completion
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import CheckpointMagics
 from nbckpt.jupyter.transforming import Transformer
+from nbckpt.reports.status import greeting, strangers_text
 from nbckpt.session.session import Session
 from nbckpt.session.shutdown import end
 from nbckpt.steps import current_session
@@ -191,9 +191,9 @@ def load(shell: InteractiveShell) -> None:
     extension.attach()
     setattr(shell, _ATTRIBUTE, extension)
     session = extension.session
-    text = reports.greeting(session.timeline, session.position.branch, str(session.store.path))
+    text = greeting(session.timeline, session.position.branch, str(session.store.path))
     notices.say(shell, text, branch=session.position.branch)
-    if strangers := reports.strangers_text(session.store).replace("`nbckpt", "`%nbckpt"):
+    if strangers := strangers_text(session.store).replace("`nbckpt", "`%nbckpt"):
         notices.say(shell, f"nbckpt: {strangers}", untrusted=True)
     for problem in session.settings.problems:
         notices.warn(problem)

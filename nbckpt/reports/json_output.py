@@ -7,9 +7,9 @@ import json
 import re
 from collections.abc import Mapping
 
-from nbckpt import reports
 from nbckpt.model import Checkpoint
 from nbckpt.session.history.costs import CostLedger, Spent
+from nbckpt.session.history.summaries import size_of, user_names
 from nbckpt.timeline.call_counts import Kept
 from nbckpt.timeline.timeline import Timeline
 
@@ -26,7 +26,7 @@ def of_checkpoint(
     """
     spent = Spent() if ledger is None else ledger.of(checkpoint.id)
     kept = Kept() if ledger is None else ledger.kept_of(checkpoint.id)
-    names = reports.user_names(checkpoint.changed)
+    names = user_names(checkpoint.changed)
     made = dt.datetime.fromtimestamp(checkpoint.created_at, dt.UTC)
     return {
         "id": checkpoint.id,
@@ -37,7 +37,7 @@ def of_checkpoint(
         "state": checkpoint.state,
         "created_at": made.isoformat(),
         "duration_s": checkpoint.duration_s,
-        "size_bytes": reports.size_of(checkpoint),
+        "size_bytes": size_of(checkpoint),
         "calls": spent.calls,
         "calls_replayed": spent.replayed,
         "cost_usd": spent.paid_usd,
@@ -77,7 +77,7 @@ def of_variables(timeline: Timeline, checkpoint: Checkpoint) -> list[dict[str, o
             "trusted": manifest[name].trusted,
             "preview": manifest[name].preview,
         }
-        for name in reports.user_names(manifest)
+        for name in user_names(manifest)
     ]
 
 

@@ -7,12 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbckpt.runtime import clock
-from nbckpt.session.history.costs import ledger_of
 from nbckpt.session.history.summaries import ID_LENGTH, state_text
 from nbckpt.text.escape import lines_of
-from nbckpt.text.tables import facts_text
 from nbckpt.text.units import age_text, bytes_text, count_text
-from nbckpt.timeline.approvals import APPROVAL, Questions
 from nbckpt.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
@@ -62,6 +59,9 @@ def status_text(
     store: Store, timeline: Timeline, branch: str, position: str | None, *, now: float | None = None
 ) -> str:
     """Where the session stands, and what its store holds."""
+    from nbckpt.session.history.costs import ledger_of
+    from nbckpt.text.tables import facts_text
+
     at = clock.now() if now is None else now
     head = timeline.head(branch)
     here = timeline.checkpoints.get(position or "")
@@ -85,6 +85,8 @@ def status_text(
 
 def _asks(store: Store) -> list[str]:
     """The questions that wait for an answer, one a line."""
+    from nbckpt.timeline.approvals import APPROVAL, Questions
+
     waiting = Questions(store.records(APPROVAL)).waiting
     lines = [f"{q.question} (`nbckpt answer {q.id} approve|refuse`)" for q in waiting]
     more = [f"… and {len(lines) - FEW} more"] if len(lines) > FEW else []

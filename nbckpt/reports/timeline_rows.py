@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from nbckpt.errors import NbckptError
 from nbckpt.model import AUTOMATIC, Checkpoint
-from nbckpt.reports import json_output, size_of, user_names
+from nbckpt.reports import json_output
 from nbckpt.reports.graph import parents_first
 from nbckpt.session.history.costs import (
     NOTHING,
@@ -22,6 +22,7 @@ from nbckpt.session.history.costs import (
     replays_in,
 )
 from nbckpt.session.history.recorded_outputs import recorded_outputs
+from nbckpt.session.history.summaries import size_of, user_names
 from nbckpt.timeline.following import next_names
 
 if TYPE_CHECKING:

@@ -11,8 +11,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from nbckpt.capture.capture import Captured
-from nbckpt.capture.selection import Selection
 from nbckpt.digests import Digest
 from nbckpt.errors import StoreError
 from nbckpt.fingerprint.user_names import Own
@@ -26,6 +24,8 @@ from nbckpt.timeline.checkpoint_records import MICROSECONDS, checkpoint_record
 from nbckpt.timeline.records import event_record
 
 if TYPE_CHECKING:
+    from nbckpt.capture.capture import Captured
+    from nbckpt.capture.selection import Selection
     from nbckpt.config.settings import Settings
     from nbckpt.session.branch_position import BranchPosition
     from nbckpt.session.history_follower import HistoryFollower
@@ -63,7 +63,10 @@ class WritingSession(Protocol):
     writes: PendingWrites
     position: BranchPosition
     follower: HistoryFollower
-    workspace: Workspace
+
+    @property
+    def workspace(self) -> Workspace:
+        """The namespace, and what may have changed in it."""
 
     @property
     def settings(self) -> Settings:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import builtins
 import dataclasses
-import shutil
 import sys
-import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +16,6 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from nbckpt.capture.decode import Values
 from nbckpt.digests import Digest
 from nbckpt.errors import (
     NOT_YOURS,
@@ -166,6 +163,9 @@ class TableKeeper:
     def _kept_aside(self, variable: Variable, table: object) -> Record:
         """A store that is read-only or full can be queried too, from files of this process."""
         if self._aside is None:
+            import shutil
+            import tempfile
+
             self._aside = Path(tempfile.mkdtemp(prefix="nbckpt-"))
             weakref.finalize(self, shutil.rmtree, self._aside, ignore_errors=True)
         try:
@@ -186,6 +186,8 @@ def _record(variable: Variable, members: Mapping[str, object]) -> Record:
 
 def _built(store: Store, variable: Variable, manifest: Manifest) -> object:
     """The value of a variable, which is a table."""
+    from nbckpt.capture.decode import Values
+
     name, type_name = variable.name, variable.type_name
     told = f"{name!r} is no table but of type {type_name}"
     if not _may_be_table(type_name):

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
-from functools import partial, wraps
+from functools import cached_property, partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -23,19 +23,19 @@ from nbckpt.session.auto.pending_cells import PendingCells
 from nbckpt.session.branch_position import BranchPosition
 from nbckpt.session.checkpoint_writer import CheckpointWriter
 from nbckpt.session.history_follower import HistoryFollower
-from nbckpt.session.moves import rewind_and_resume
-from nbckpt.session.moves.move_result import MoveResult
 from nbckpt.session.pending_writes import PendingWrites, Writer
 from nbckpt.session.query_tables import TableKeeper
-from nbckpt.session.reducers import Reducer
 from nbckpt.session.shutdown import register_atexit
-from nbckpt.session.workspace.workspace import Workspace
 from nbckpt.storage.store import Store
 from nbckpt.timeline.references import require_name
 from nbckpt.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
     import duckdb
+
+    from nbckpt.session.moves.move_result import MoveResult
+    from nbckpt.session.reducers import Reducer
+    from nbckpt.session.workspace.workspace import Workspace
 
 _State = TypeVar("_State")
 _P = ParamSpec("_P")
@@ -61,7 +61,7 @@ class Session(Own):
     store
         Where checkpoints go.
     namespace
-        The variables; in a notebook its globals.
+        The variables; in a notebook its globals. None if there are none, as for a command.
     notebook
         Name of the notebook, for the history.
     branch
@@ -77,8 +77,6 @@ class Session(Own):
         The history of the store.
     position
         Its branch, and the checkpoint that the namespace comes from.
-    workspace
-        The namespace, and what may have changed in it.
     writes
         What it writes into its journal.
     follower
@@ -102,7 +100,7 @@ class Session(Own):
     def __init__(
         self,
         store: Store,
-        namespace: dict[str, object],
+        namespace: dict[str, object] | None,
         *,
         notebook: str = "",
         branch: str | None = None,
@@ -112,17 +110,15 @@ class Session(Own):
         self.id = os.urandom(6).hex()
         self.began_at = clock.now()
         self.store = store
-        self.namespace = namespace
+        self.namespace: dict[str, object] = (
+            {"__name__": "__main__"} if namespace is None else namespace
+        )
+        self._hidden = hidden
         self.notebook = notebook
         self.listeners: list[Callable[[str], None]] = []
         self.timeline = Timeline()
-        self.writes = PendingWrites(
-            store,
-            self.timeline,
-            Writer(self.id, notebook),
-            begin=partial(register_atexit, self),
-            emit=self.emit,
-        )
+        writer, begin = Writer(self.id, notebook), partial(register_atexit, self)
+        self.writes = PendingWrites(store, self.timeline, writer, begin=begin, emit=self.emit)
         self.position = BranchPosition(self.timeline, self.writes, notebook, branch)
         self.follower = HistoryFollower(store, self.timeline, self.writes, self.position, self.emit)
         telemetry.measure(store)
@@ -130,9 +126,9 @@ class Session(Own):
         if branch is None:
             self.position.choose_usual_branch()
         self.tables = TableKeeper(store)
-        self.workspace = Workspace(store, namespace, hidden, self.position, self.writes)
         self.checkpoints = CheckpointWriter(self)
         self.settings = settings or settings_from()
+        self.position.is_exact = namespace is None or not self.workspace.tracker.user_names()
         self.policy: Policy = OFF
         self.pending_cells = PendingCells(self)
         self.reducers: dict[str, Reducer] = {}
@@ -148,7 +144,21 @@ class Session(Own):
     @settings.setter
     def settings(self, settings: Settings) -> None:
         self._settings = settings
-        self.workspace.apply_settings(settings)
+        self.store.let_wait(settings.max_background_memory)
+        if problem := telemetry.choose(settings.telemetry):
+            self.writes.news.append(problem)
+        if "workspace" in vars(self):
+            self.workspace.apply_settings(settings)
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        """The namespace, and what may have changed in it."""
+        # Most commands only read the history, and need no code that looks at values.
+        from nbckpt.session.workspace.workspace import Workspace
+
+        made = Workspace(self.store, self.namespace, self._hidden, self.position, self.writes)
+        made.apply_settings(self._settings)
+        return made
 
     def state(self, kind: type[_State]) -> _State:
         """State of this session that code above it owns; made when it is first asked for."""
@@ -233,11 +243,15 @@ class Session(Own):
     @verb
     def rewind(self, ref: str) -> MoveResult:
         """Make the namespace that of `ref`; see `nbckpt.rewind`."""
+        from nbckpt.session.moves import rewind_and_resume
+
         return rewind_and_resume.rewind(self, ref)
 
     @verb
     def resume(self, branch: str | None = None, *, fallback: bool = False) -> MoveResult:
         """Bring the head of `branch` into this namespace; see `nbckpt.resume`."""
+        from nbckpt.session.moves import rewind_and_resume
+
         return rewind_and_resume.resume(self, branch, fallback=fallback)
 
     @verb
@@ -290,6 +304,8 @@ class Session(Own):
     @verb
     def restore_position(self, target: Checkpoint) -> None:
         """Make the namespace that of a checkpoint, and leave every branch where it is."""
+        from nbckpt.session.moves import rewind_and_resume
+
         rewind_and_resume.restore_position(self, target)
 
     @verb

@@ -25,11 +25,14 @@ class SessionParts(Protocol):
     timeline: Timeline
     writes: PendingWrites
     position: BranchPosition
-    workspace: Workspace
     checkpoints: CheckpointWriter
     pending_cells: PendingCells
     reducers: dict[str, Reducer]
     moved: bool
+
+    @property
+    def workspace(self) -> Workspace:
+        """The namespace, and what may have changed in it."""
 
     def emit(self, what: str) -> None:
         """Let who listens know that something happened."""

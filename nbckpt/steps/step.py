@@ -12,7 +12,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from nbckpt.capture.observation import unheard
+from nbckpt.capture.observation.audit import unheard
 from nbckpt.digests import Json
 from nbckpt.errors import StoreError, UsageError, line_of
 from nbckpt.fingerprint import code

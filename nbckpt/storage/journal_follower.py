@@ -80,7 +80,7 @@ class Follower:
         is_foreign, own = self.is_foreign, self._own
         digest_of = self._signer.digest_of
         damages: list[str] = []
-        open_line = self._signer.open
+        open_line, own_text = self._signer.open, self._signer.own_text
         with reading(self.path) as fd:
             size = file_calls.files.fstat(fd).st_size
             end = size if limit is None else min(size, limit)
@@ -90,6 +90,17 @@ class Follower:
             run = EventRun(again) if again is not None and self._in_runs else None
             for offset, line in whole_lines(fd, self._offset, end):
                 number += 1
+                # Most lines of a long journal are such events: the general way takes twice as long.
+                if (
+                    run is not None
+                    and (event := event_in(line)) is not None
+                    and (text := own_text(line)) is not None
+                    and text.endswith(b',"n":%d' % serial)
+                ):
+                    own = serial = serial + 1
+                    run.add(*event, offset, not_before=latest)
+                    latest = max(latest, event[1])
+                    continue
                 if (opened := open_line(line)) is None:
                     damages.append(f"line {number}: {LOST}")
                     serial += 1

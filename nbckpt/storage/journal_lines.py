@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, ItemsView, Iterator, Mapping
 from functools import cache, lru_cache
 from sys import intern
 from typing import Any, TypeAlias
@@ -252,6 +252,10 @@ class Unread(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self.whole())
+
+    def items(self) -> ItemsView[str, Any]:
+        """All members, without asking for each by its name."""
+        return self.whole().items()
 
     def whole(self) -> dict[str, Any]:
         """All of its members; not to be changed."""

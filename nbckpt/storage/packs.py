@@ -108,7 +108,7 @@ def header_problem(fd: int) -> str:
     return ""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class PackWriter:
     """One pack that this session appends to.
 

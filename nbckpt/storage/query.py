@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from nbckpt.errors import FormatError, UsageError, VariableNotFoundError
 from nbckpt.model import Manifest, Record, Variable
+from nbckpt.runtime.gc_pause import uncollected
 from nbckpt.storage.disk import exists, require_plain
 from nbckpt.storage.store import Store
 from nbckpt.storage.views import COLUMNS, arrow_view
@@ -80,7 +81,9 @@ def relation(
     try:
         text = _with_tables(sql.encode(), variables.table).decode()
         for view in _mentioned(text):
-            cursor.register(view, arrow_view(view, store, timeline))
+            with uncollected():
+                table = arrow_view(view, store, timeline)
+            cursor.register(view, table)
         answer = cast("duckdb.DuckDBPyRelation | None", cursor.sql(text))
     except duckdb.Error as error:
         raise UsageError(_first_line(error)) from None

@@ -58,6 +58,10 @@ class SealedSigner(Signer):
         plain = self.plain(line)
         return None if plain is None else super().open(plain)
 
+    def own_text(self, line: bytes) -> bytes | None:  # noqa: ARG002
+        """None: a line that is not sealed does not belong here."""
+        return None
+
     def plain(self, line: bytes) -> bytes | None:
         """The plain line that was sealed, without its newline."""
         end = line.find(b'"', len(_BEGIN))

@@ -58,23 +58,36 @@ class Shelf:
         return members
 
     def _read(self, offset: int) -> dict[str, Any]:
-        message = (
-            f"journal {self._path.name} is damaged at offset {offset};"
-            " `nbckpt check` lists what else is"
-        )
-        try:
-            opened = self._signer.open(reread(partial(self._line, offset)))
-        except OSError as error:
-            raise FormatError(message) from error
+        line = self._line_of_block(offset)
+        if line is None:
+            try:
+                line = reread(partial(self._line, offset))
+            except OSError as error:
+                raise self._damaged(offset) from error
+        own = self._signer.own_text(line)  # of a checkpoint it would not do: there is none here
+        if own is not None:
+            return members_of(own)
+        opened = self._signer.open(line)
         if opened is None:
-            raise FormatError(message)
+            raise self._damaged(offset)
         text, trusted, _ = opened
         return members_of(text, trusted=trusted)
 
-    def _line(self, offset: int) -> bytes:
+    def _damaged(self, offset: int) -> FormatError:
+        return FormatError(
+            f"journal {self._path.name} is damaged at offset {offset};"
+            " `nbckpt check` lists what else is"
+        )
+
+    def _line_of_block(self, offset: int) -> bytes | None:
+        """A line that was read with those before it; None if it was not."""
         start, data = self._block
         if start <= offset and (end := data.find(b"\n", offset - start)) >= 0:
             return data[offset - start : end]
+        return None
+
+    def _line(self, offset: int) -> bytes:
+        start, data = self._block
         length = AHEAD_BYTES if 0 <= offset - start <= len(data) else FIRST_BYTES
         while True:
             data = self._piece(length, offset)

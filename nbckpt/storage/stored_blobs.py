@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,16 +11,16 @@ from nbckpt.digests import Digest
 from nbckpt.model import Record
 from nbckpt.runtime.interrupts import whole
 from nbckpt.storage import journal_lines
-from nbckpt.storage.blobs import size_of_parts
 from nbckpt.storage.chunk_index import Index
 from nbckpt.storage.index_frames import Batch, Name, Place, Verified
 from nbckpt.storage.known_records import KnownRecords
-from nbckpt.storage.reader import Reader
 from nbckpt.storage.size_limit import Room
 from nbckpt.storage.writer import Writer
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+    from nbckpt.storage.reader import Reader
 
 
 class StoredBlobs:
@@ -36,8 +37,6 @@ class StoredBlobs:
         self._index = index
         self._known = known
         self._verified = verified
-        self._reader = self._reading(self._find)
-        self._relied_on = self._reading(self._find_durable)
 
     def begin(self, writer: Writer) -> None:
         """Put with `writer` from now on; again in a forked child."""
@@ -46,6 +45,8 @@ class StoredBlobs:
 
     def put(self, blobs: Sequence[Sequence[Buffer]], *, within: int | None = None) -> list[Digest]:
         """The digests of blobs; within `Store.writing`: see `Store.put_blobs`."""
+        from nbckpt.storage.blobs import size_of_parts
+
         if not self._known.has_looked:
             self._known.look()  # so that what other sessions stored is not stored again
         wanted = 0 if within is None else sum(map(size_of_parts, blobs))
@@ -79,7 +80,18 @@ class StoredBlobs:
         """True if a record that is written now may name a blob without putting it again."""
         return self._relied_on.has(digest)
 
+    @cached_property
+    def _reader(self) -> Reader:
+        return self._reading(self._find)
+
+    @cached_property
+    def _relied_on(self) -> Reader:
+        return self._reading(self._find_durable)
+
     def _reading(self, find: Callable[[Name], Place | None]) -> Reader:
+        # Not before bytes are asked for: a look at the history needs records alone.
+        from nbckpt.storage.reader import Reader
+
         look_again, forget = self._known.look_again, self._index.forget
         return Reader(self._path / "packs", find, self._verified, forget, look_again)
 

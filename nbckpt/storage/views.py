@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from nbckpt.fingerprint import random_generators
 from nbckpt.model import Checkpoint, Variable, size_of_all
+from nbckpt.storage.arrow_columns import arrow_column
 from nbckpt.storage.journal_lines import whole
 from nbckpt.storage.store import Store
 from nbckpt.timeline.approvals import APPROVAL, Questions
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 Row: TypeAlias = Mapping[str, object]
 Rows: TypeAlias = Iterable[Row]
 EVENT_COLUMNS = frozenset(
-    {"at", "event", "checkpoint", "name", "session", "took_s", "saved_s"}
+    {"kind", "at", "event", "checkpoint", "name", "session", "took_s", "saved_s"}
     | {"outcome", "size_bytes", "left_out", "untrusted"}
 )
 
@@ -156,35 +157,13 @@ def arrow_view(view: str, store: Store, timeline: Timeline) -> pa.Table:
     """The rows of a view, shape (n_rows, n_columns of `COLUMNS`)."""
     import pyarrow as pa
 
-    types = {
-        "varchar": pa.string(),
-        "varchar[]": pa.list_(pa.string()),
-        "bigint": pa.int64(),
-        "double": pa.float64(),
-        "boolean": pa.bool_(),
-        "timestamp": pa.timestamp("us"),
-    }
-    columns = COLUMNS[view]
     rows = list(_ROWS[view](store, timeline))
     return pa.table(
         {
-            name: pa.array([_fit(row.get(name), kind) for row in rows], types[kind])
-            for name, kind in columns.items()
+            name: arrow_column([row.get(name) for row in rows], kind)
+            for name, kind in COLUMNS[view].items()
         }
     )
-
-
-def _fit(value: Any, kind: str) -> object:
-    if value is None:
-        return None
-    if kind == "timestamp":
-        return int(float(value) * 1_000_000)
-    if kind == "varchar":
-        # Arrow has no lone surrogates, which a source text or a preview may hold.
-        return str(value).encode("utf-8", "replace").decode()
-    if kind == "varchar[]":
-        return [_fit(one, "varchar") for one in value]
-    return value
 
 
 def _checkpoints(_store: Store, timeline: Timeline) -> Rows:
@@ -236,7 +215,7 @@ def _branches(_store: Store, timeline: Timeline) -> Rows:
 
 def _events(store: Store, _timeline: Timeline) -> Rows:
     for record in map(whole, store.events):
-        rest = {k: v for k, v in record.items() if k not in EVENT_COLUMNS and k != "kind"}
+        rest = {k: v for k, v in record.items() if k not in EVENT_COLUMNS}
         yield {
             **record,
             "outcome": outcome_of(record),

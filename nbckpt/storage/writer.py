@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,19 +17,19 @@ from nbckpt.model import Record, is_trusted
 from nbckpt.runtime import clock
 from nbckpt.storage import journal, journal_lines
 from nbckpt.storage.batches import Batches
-from nbckpt.storage.blobs import size_of_parts
 from nbckpt.storage.chunk_index import Index
 from nbckpt.storage.disk import refused
 from nbckpt.storage.folder import FORMAT, require_cipher
 from nbckpt.storage.index_frames import Batch, Name, Place, Verified
 from nbckpt.storage.journal import WRITER, Journal
-from nbckpt.storage.putting import Putter
 from nbckpt.storage.record_counts import SEEN
 from nbckpt.storage.signers import Signers
 from nbckpt.storage.waiting_writes import Waiting
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+    from nbckpt.storage.putting import Putter
 
 
 def new_name(now: float) -> str:
@@ -67,12 +68,18 @@ class Writer:
         )
         self._folder = path / "packs"
         self._batches = Batches(self._folder, self.name, index, verified)
-        self._putter = Putter(self._batches)
         self._bodies: list[str] = []  # records that wait for their bytes
         self._lacks_bytes = False  # whether some of them were refused
         self._has_begun = False
         self._is_marked = False
         self.speaks_for: Callable[[], Mapping[str, int]] = dict
+
+    @cached_property
+    def _putter(self) -> Putter:
+        # Not before something is put: most commands write nothing.
+        from nbckpt.storage.putting import Putter
+
+        return Putter(self._batches)
 
     def put_blobs(self, blobs: Sequence[Sequence[Buffer]], room: int | None = None) -> list[Digest]:
         """The digests of blobs whose bytes are in the kernel's hands, not durable yet.
@@ -88,6 +95,8 @@ class Writer:
             If the disk refuses; what was put before stays, the room that these blobs took is free
             again, and the next put goes on.
         """
+        from nbckpt.storage.blobs import size_of_parts
+
         wanted = sum(map(size_of_parts, blobs))
         with self._batches.lock, refused(self._folder, wanted):
             ends = self._batches.ends()

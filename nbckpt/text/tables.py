@@ -61,6 +61,8 @@ def _line(columns: Sequence[Column], row: Sequence[str], widths: Sequence[int]) 
 
 
 def _padded(text: str, width: int, column: Column) -> str:
+    if text.isascii() and len(text) <= width:  # nearly all, and a long log has many
+        return text.rjust(width) if column.right else text.ljust(width)
     text = cut(text, width)
     space = " " * (width - width_of(text))
     return space + text if column.right else text + space

@@ -78,7 +78,7 @@ def _variable_record(variable: Variable) -> Record:
 
 def checkpoint_from(record: Record) -> Checkpoint:
     """The checkpoint of a journal record; members that a newer nbckpt added are ignored."""
-    members = record if isinstance(record, dict) else dict(record)
+    members = record if isinstance(record, dict) else dict(record.items())
     trusted = is_trusted(members)
     given = {name: members[name] for name in _AS_THEY_ARE & members.keys()}
     given.update((name, tuple(members[name])) for name in _AS_TUPLES & members.keys())

@@ -55,7 +55,7 @@ def trust(path: str | Path | None = None) -> UntrustedReport:
         return told
     store = Store.open(trusting.store_at(Path(path)), create=False)
     try:
-        return trusting.trust(store, Session(store, {}).timeline)
+        return trusting.trust(store, Session(store, None).timeline)
     finally:
         store.close()
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
-from nbckpt.config import assignments
 from nbckpt.errors import UsageError
 from nbckpt.verbs.arguments import CHECKPOINT, MISSING, VALUE, Argument, Door
 from nbckpt.verbs.registry import Operation, Verb
@@ -68,6 +67,8 @@ def completed(verb: Verb, parsed: Namespace, door: Door) -> Namespace:
 
 def _give_values(verb: Verb, found: Namespace, shape: _Shape, door: Door) -> None:
     """Part the words of ``[BRANCH] [name=expression …]``, which argparse cannot tell apart."""
+    from nbckpt.config import assignments
+
     typed = list(getattr(found, shape.values) or ())
     if shape.optional:
         first = getattr(found, shape.optional)
@@ -124,6 +125,8 @@ def _words(verb: Verb, line: str, expand: Callable[[str], str]) -> list[str]:
     """The words of a line as argparse takes them."""
     shape = _shape(verb, Door.NOTEBOOK)
     if shape.values:
+        from nbckpt.config import assignments
+
         options: list[str] = []
         for flag in shape.options:
             if found := re.search(_OPTION.format(flag), f" {line}"):

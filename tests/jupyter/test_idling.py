@@ -293,3 +293,46 @@ def test_the_libraries_are_looked_at_in_a_pause_and_not_between_cells_that_come_
         later = kernel.run("print(len(looks))")
 
     assert (at_once.stdout.strip(), later.stdout.strip()) == ("0", "1")
+
+
+LOADED = """
+import time, nbckpt.jupyter.idling as idling
+idling.ANSWERED_S = 1
+parts, loaded = idling.preloading.parts, []
+def counting():
+    for part in parts():
+        loaded.append('part')
+        yield
+    loaded.append('all')
+idling.preloading.parts = counting
+"""
+
+
+@pytest.mark.slow
+def test_the_code_of_steps_is_loaded_in_a_pause_and_not_between_cells_that_come_at_once(
+    tmp_path: Path,
+) -> None:
+    with Kernel(tmp_path) as kernel:
+        for cell in (LOADED, "%load_ext nbckpt", "time.sleep(1.5)"):
+            kernel.run(cell)
+        at_once = kernel.run("print(loaded)")
+        time.sleep(4)
+        later = kernel.run("print(loaded[-1])")
+
+    assert (at_once.stdout.strip(), later.stdout.strip()) == ("[]", "all")
+
+
+@pytest.mark.slow
+def test_interrupts_of_a_kernel_at_rest_leave_nothing_half_loaded(tmp_path: Path) -> None:
+    with Kernel(tmp_path) as kernel:
+        kernel.run("%load_ext nbckpt")
+        for _ in range(40):
+            time.sleep(0.02)
+            kernel.interrupt()
+        time.sleep(2)
+        kernel.run("%nbckpt auto on")
+        kept = kernel.run("a = [1]")
+        cells = kernel.value("[c.cell.source for c in __import__('nbckpt').history()]")
+
+    assert kept.ok
+    assert cells == "['a = [1]']"

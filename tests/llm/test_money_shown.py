@@ -12,10 +12,13 @@ import openai
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt import cli, reports
+from nbckpt import cli
 from nbckpt.errors import UsageError
 from nbckpt.model import Cell
 from nbckpt.reports import json_output
+from nbckpt.reports.details import show_text
+from nbckpt.reports.log import log_text
+from nbckpt.reports.status import status_text
 from nbckpt.reports.timeline_rows import Listing, details_of
 from nbckpt.session.history.costs import ledger_of
 from nbckpt.session.session import Session
@@ -79,8 +82,8 @@ def test_a_book_that_is_read_on_says_what_a_new_one_says(
 
 def test_the_log_and_the_status_tell(asked: Session) -> None:
     ledger = ledger_of(asked.store, asked.timeline)
-    log = reports.log_text(asked.timeline, "main", None, ledger=ledger).splitlines()
-    status = reports.status_text(asked.store, asked.timeline, "main", None)
+    log = log_text(asked.timeline, "main", None, ledger=ledger).splitlines()
+    status = status_text(asked.store, asked.timeline, "main", None)
 
     assert "calls" in log[0]
     assert "paid" in log[0]
@@ -96,18 +99,18 @@ def test_the_log_and_the_status_tell(asked: Session) -> None:
 def test_a_log_without_calls_has_no_such_columns(recorded: Session) -> None:
     recorded.checkpoint("a")
 
-    text = reports.log_text(recorded.timeline, "main", None)
+    text = log_text(recorded.timeline, "main", None)
 
     assert "calls" not in text
-    assert "models" not in reports.status_text(recorded.store, recorded.timeline, "main", None)
+    assert "models" not in status_text(recorded.store, recorded.timeline, "main", None)
 
 
 def test_a_checkpoint_tells_its_calls(asked: Session) -> None:
     first, one, _ = asked.timeline.checkpoints.values()
     ledger = ledger_of(asked.store, asked.timeline)
 
-    text = reports.show_text(asked.timeline, first, ledger=ledger)
-    other = reports.show_text(asked.timeline, one, ledger=ledger)
+    text = show_text(asked.timeline, first, ledger=ledger)
+    other = show_text(asked.timeline, one, ledger=ledger)
 
     assert "model calls" in text
     assert "question 2" in text

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt import cli, reports
+from nbckpt import cli
 from nbckpt.cli import main
 from nbckpt.llm.repricing import reprice
+from nbckpt.reports.details import show_text
 from nbckpt.reports.timeline_rows import details_of
 from nbckpt.session.history.costs import ledger_of, replays_in
 from nbckpt.session.session import Session
@@ -116,7 +117,7 @@ def test_each_replay_of_a_run_is_listed(asked: Session) -> None:
     ledger = ledger_of(asked.store, asked.timeline)
 
     replays = replays_in(asked.store, ledger, again.id)
-    text = reports.show_text(asked.timeline, again, ledger=ledger, replays=replays)
+    text = show_text(asked.timeline, again, ledger=ledger, replays=replays)
 
     assert [record["summary"] for record in replays] == QUESTIONS[:2]
     assert [line.split()[0] for line in text.splitlines() if "question" in line][-2:] == [

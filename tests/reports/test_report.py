@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nbckpt import reports
 from nbckpt.model import Cell, Checkpoint, Refusal, Variable
+from nbckpt.reports.details import show_text
 from nbckpt.reports.graph import drawn, parents_first
+from nbckpt.reports.log import log_text
+from nbckpt.reports.status import greeting
+from nbckpt.session.history.summaries import size_of, summary_of
 from nbckpt.text.tables import (
     Column,
     cut,
@@ -156,7 +159,7 @@ def test_a_log_shows_a_branch_newest_first_and_where_it_stands() -> None:
         main="train000",
     )
 
-    lines = reports.log_text(timeline, "main", None, now=NOW).splitlines()
+    lines = log_text(timeline, "main", None, now=NOW).splitlines()
 
     assert [" ".join(line.split()) for line in lines] == [
         "name id branch made took size changed remarks",
@@ -170,7 +173,7 @@ def test_a_log_hangs_together_though_the_clock_was_set_back() -> None:
     second = checkpoint("second", "first", created_at=NOW - 86400)
     third = checkpoint("third", "second", created_at=NOW - 86300)
 
-    text = reports.log_text(timeline_of(first, second, third, main="third"), None, "third", now=NOW)
+    text = log_text(timeline_of(first, second, third, main="third"), None, "third", now=NOW)
 
     assert [line[:6].rstrip() for line in text.splitlines()[1:]] == ["●  thi", "○  sec", "○  fir"]
 
@@ -187,7 +190,7 @@ def test_what_was_forked_stands_in_a_lane_of_its_own() -> None:
         wide="wide0000",
     )
 
-    lines = reports.log_text(timeline, None, "load0000", now=NOW).splitlines()
+    lines = log_text(timeline, None, "load0000", now=NOW).splitlines()
 
     assert [line.partition("0000")[0] for line in lines[1:]] == [
         "  ○  wide  wide",
@@ -205,16 +208,16 @@ def test_a_log_of_one_branch_shows_what_failed_last_and_not_what_was_mended() ->
         main="good",
     )
 
-    text = reports.log_text(timeline, "main", None, now=NOW)
+    text = log_text(timeline, "main", None, now=NOW)
 
     assert "21 of 40 items done" in text
     assert "ValueError" not in text
-    assert reports.log_text(timeline, None, None, now=NOW) == text
+    assert log_text(timeline, None, None, now=NOW) == text
 
 
 def test_a_log_without_checkpoints_says_so() -> None:
-    assert reports.log_text(Timeline(), "main", None) == "no checkpoints on branch 'main' yet"
-    assert reports.log_text(Timeline(), None, None) == "no checkpoints yet"
+    assert log_text(Timeline(), "main", None) == "no checkpoints on branch 'main' yet"
+    assert log_text(Timeline(), None, None) == "no checkpoints yet"
 
 
 def test_what_is_shown_of_a_checkpoint_names_what_was_not_kept_and_why() -> None:
@@ -225,7 +228,7 @@ def test_what_is_shown_of_a_checkpoint_names_what_was_not_kept_and_why() -> None
         main="b0000000",
     )
 
-    text = reports.show_text(
+    text = show_text(
         timeline,
         timeline.checkpoints["b0000000"],
         outputs=[
@@ -250,9 +253,9 @@ def test_bytes_that_variables_share_are_counted_once() -> None:
     b = Variable("b", "shared", "value b", "list", 1_074_000_000, group=group)
     both = checkpoint("c0000000", changed={"a": a, "b": b, "x": X})
 
-    assert reports.size_of(both) == 1_074_000_029
-    assert "1.07 GB" in reports.log_text(timeline_of(both, main="c0000000"), "main", None, now=NOW)
-    assert "3 variables new or changed, 1.07 GB" in reports.summary_of(both)
+    assert size_of(both) == 1_074_000_029
+    assert "1.07 GB" in log_text(timeline_of(both, main="c0000000"), "main", None, now=NOW)
+    assert "3 variables new or changed, 1.07 GB" in summary_of(both)
 
 
 def test_a_log_says_how_a_checkpoint_came_about() -> None:
@@ -265,8 +268,8 @@ def test_a_log_says_how_a_checkpoint_came_about() -> None:
         wide="fork0000",
     )
 
-    log = reports.log_text(timeline, None, "late0000", now=NOW)
-    shown = reports.show_text(timeline, timeline.checkpoints["late0000"], now=NOW)
+    log = log_text(timeline, None, "late0000", now=NOW)
+    shown = show_text(timeline, timeline.checkpoints["late0000"], now=NOW)
 
     assert "values by fork" in log
     assert "values by hand; #best" in log
@@ -278,5 +281,5 @@ def test_a_log_says_how_a_checkpoint_came_about() -> None:
 def test_the_greeting_says_what_there_is_or_how_to_begin() -> None:
     timeline = timeline_of(checkpoint("a"), main="a")
 
-    assert "1 checkpoint on main, head 'a'" in reports.greeting(timeline, "main", "/store")
-    assert "%%checkpoint NAME" in reports.greeting(Timeline(), "main", "/store")
+    assert "1 checkpoint on main, head 'a'" in greeting(timeline, "main", "/store")
+    assert "%%checkpoint NAME" in greeting(Timeline(), "main", "/store")

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from nbckpt.reports import greeting, log_text
+from nbckpt.reports.log import log_text
+from nbckpt.reports.status import greeting
 from nbckpt.session.session import Session
 from nbckpt.storage.journal_lines import Unread
 from nbckpt.storage.store import Store

@@ -88,6 +88,21 @@ def test_a_changed_line_is_damaged_or_trusted_by_nobody(data: st.DataObject) -> 
         assert opened == Signer(KEY).open(line[:-1])
 
 
+@given(st.data())
+def test_the_quick_way_gives_a_text_only_where_a_line_is_ones_own(data: st.DataObject) -> None:
+    line = Signer(KEY).line('{"kind":"event","event":"ran","at":1.5', 4)[:-1]
+    changed = bytearray(line)
+    changed[data.draw(st.integers(0, len(line) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    unsigned = Signer(KEY).line('{"kind":"event","event":"ran","at":1.5', 4, is_own=False)[:-1]
+
+    assert Signer(KEY).own_text(line) == b'{"kind":"event","event":"ran","at":1.5,"n":4'
+    assert Signer(None).own_text(line) is Signer(bytes(32)).own_text(line) is None
+    assert Signer(KEY).own_text(unsigned) is None
+    for one in (bytes(changed), line[:-1], line[1:], line[-40:], b""):
+        text = Signer(KEY).own_text(one)
+        assert text is None or Signer(KEY).open(one) == (text, True, False)
+
+
 def forged_text(changed: bytes) -> bytes:
     """The changed line with a right checksum."""
     text = changed[: -len(',"sum":"0123456789abcdef"}')]

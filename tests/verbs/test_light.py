@@ -81,6 +81,66 @@ def test_loading_into_ipython_and_resuming_loads_only_what_that_needs(tmp_path: 
     assert after.isdisjoint({f"nbckpt.{name}" for name in cells})
 
 
+SHELL = """
+import os, sys
+os.environ['NBCKPT_STORE'] = {store!r}
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.run_cell("%load_ext nbckpt")
+"""
+
+
+def ours(modules: set[str]) -> set[str]:
+    return {name for name in modules if name.partition(".")[0] == "nbckpt"}
+
+
+@pytest.mark.slow
+def test_loading_into_ipython_loads_nothing_that_keeps_or_compares_values(tmp_path: Path) -> None:
+    loaded = loaded_by(SHELL.format(store=str(tmp_path / "s")) + "print()")
+
+    absent = {
+        "capture.decode", "capture.observation.audit", "capture.restore", "capture.trials",
+        "codecs", "fingerprint.keys", "reports.log", "runtime.dirty_pages",
+        "session.moves", "session.workspace.stale_search", "steps.step",
+        "storage.putting", "storage.reader", "types",
+    }  # fmt: skip
+    assert all(importlib.util.find_spec(f"nbckpt.{name}") for name in absent)
+    assert loaded.isdisjoint({f"nbckpt.{name}" for name in absent})
+    assert len(ours(loaded)) < 220
+
+
+@pytest.mark.slow
+def test_what_is_loaded_in_a_pause_is_all_that_the_first_checkpoints_need(tmp_path: Path) -> None:
+    begun = (
+        SHELL.format(store=str(tmp_path / "s"))
+        + "from nbckpt.jupyter import preloading\nn_parts = len(list(preloading.parts()))\n"
+    )
+    cells = "shell.run_cell('%nbckpt auto on')\nshell.run_cell('a = [1]')\n"
+
+    before = loaded_by(f"{begun}print()")
+    after = loaded_by(f"{begun}{cells}sys.stdout.flush()\nprint()")
+
+    assert ours(after) == ours(before)
+
+
+@pytest.mark.slow
+def test_a_command_that_lists_loads_nothing_that_looks_at_values(tmp_path: Path) -> None:
+    store = str(tmp_path / "s")
+    loaded_by(
+        f"import nbckpt\nx = [1, 2]\ns = nbckpt.open({store!r}, globals())\n"
+        "s.checkpoint('a')\ns.wait()"
+    )
+
+    for command in ("log", "status"):
+        loaded = loaded_by(
+            f"from nbckpt.cli import main\nmain([{command!r}, '--store', {store!r}])"
+        )
+
+        assert "nbckpt.timeline.timeline" in loaded
+        assert "nbckpt.fingerprint.values" not in loaded
+        assert loaded.isdisjoint({*HEAVY, "nbckpt.capture.capture", "nbckpt.session.workspace"})
+
+
 @pytest.mark.slow
 def test_all_public_names_are_there() -> None:
     loaded_by("import nbckpt\nfor name in nbckpt.__all__:\n    assert getattr(nbckpt, name)")

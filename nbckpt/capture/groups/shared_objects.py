@@ -7,18 +7,17 @@ a capture a moment ago has just done that.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from nbckpt.codecs.encode import Encoded
 
 
-@dataclass
 class Ties:
     """Remembers of each variable with which others it directly shares."""
 
-    _of: dict[str, frozenset[str]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._of: dict[str, frozenset[str]] = {}
 
     def learn(self, ties: Mapping[str, frozenset[str]]) -> None:
         """Note what a look found: name → the names it shares with."""

@@ -10,8 +10,7 @@ References
 .. [1] Mokhov, Mitchell, Peyton Jones, "Build Systems à la Carte", ICFP 2018, section 4.2.2.
 """
 
-from nbckpt.capture.observation.audit import unheard
 from nbckpt.capture.observation.facets import early_facet, later_facets
 from nbckpt.capture.observation.observer import Facet, Observer, Ran
 
-__all__ = ["Facet", "Observer", "Ran", "early_facet", "later_facets", "unheard"]
+__all__ = ["Facet", "Observer", "Ran", "early_facet", "later_facets"]

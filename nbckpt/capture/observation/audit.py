@@ -32,6 +32,7 @@ from nbckpt.capture.observation.audit_events import (
     Unpickled,
     Went,
 )
+from nbckpt.capture.observation.child_environment import put_in_environment
 from nbckpt.capture.observation.commands import terminal_of
 from nbckpt.capture.observation.file_states import TICK_NS, changed_since
 from nbckpt.capture.observation.frame_lookups import HARMLESS, called_from_c, looks_up
@@ -55,9 +56,6 @@ _OUR_THREADS = (
     *("subshell", "Parent", "asyncio_notebook", "ZMQ", "pydevd"),
 )
 
-
-put_in_environment: dict[Any, Any] = {}
-"""Value that `os.putenv` was last given for each name; None after `os.unsetenv`."""
 
 _events: list[Event] = []
 _windows: set[int] = set()

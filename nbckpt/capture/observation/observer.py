@@ -129,7 +129,7 @@ class Bystander(Unmoved):
         return ()
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Observer(Own):
     """The facets of one session.
 

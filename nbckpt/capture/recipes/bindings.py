@@ -20,7 +20,7 @@ class NameBinding:
     definition: ast.ClassDef | None = None
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Bindings:
     """The top-level statement of the notebook that last bound each name."""
 

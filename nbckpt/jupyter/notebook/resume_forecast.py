@@ -17,9 +17,9 @@ from nbckpt.jupyter.notebook.marks import stopped_text
 from nbckpt.jupyter.notebook.namespace_history import restored_in
 from nbckpt.jupyter.notebook.runs import Run, last_of_cells, runs_of
 from nbckpt.model import AUTOMATIC, Checkpoint, Manifest, size_of_all
-from nbckpt.reports import user_names
 from nbckpt.reports.timeline_rows import row_of
 from nbckpt.session.history.costs import ledger_of
+from nbckpt.session.history.summaries import user_names
 from nbckpt.timeline.references import unknown_branch
 
 if TYPE_CHECKING:

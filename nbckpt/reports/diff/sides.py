@@ -9,7 +9,7 @@ from nbckpt.capture.selection import Selection
 from nbckpt.errors import CheckpointNotFoundError, NbckptError
 from nbckpt.fingerprint import random_generators
 from nbckpt.model import Cell, Checkpoint, Manifest, Variable
-from nbckpt.reports import outputs_text
+from nbckpt.reports.details import outputs_text
 from nbckpt.runtime import clock
 from nbckpt.session.checkpoint_view import Values
 from nbckpt.session.history.recorded_outputs import recorded_outputs

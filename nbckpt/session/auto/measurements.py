@@ -37,7 +37,10 @@ class MeasuredSession(Protocol):
     policy: Policy
     store: Store
     namespace: dict[str, object]
-    workspace: Workspace
+
+    @property
+    def workspace(self) -> Workspace:
+        """The namespace, and what may have changed in it."""
 
 
 class Costs:

@@ -13,7 +13,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from nbckpt.capture.capture import Captured
 from nbckpt.capture.selection import Selection
 from nbckpt.config.auto_policy import Policy
 from nbckpt.digests import Json
@@ -106,6 +105,8 @@ class PendingCells(Own):
     @whole
     def failed(self, name: str, cell: Cell, run_s: float, error: BaseException) -> None:
         """Note a cell that raised: no rerun repeats it, what it did is kept with the next ones."""
+        from nbckpt.capture.capture import Captured
+
         self._lost_s += run_s
         session = self._session
         base = session.checkpoints.base()

@@ -13,13 +13,13 @@ import os
 import traceback
 from collections import Counter
 from dataclasses import asdict
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nbckpt.config.settings_sources import verify_log
 from nbckpt.errors import StaleCaptureError
 from nbckpt.fingerprint.user_names import Own
-from nbckpt.session.workspace.stale_search import Stale, StaleSearch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from nbckpt.model import Key
     from nbckpt.session.branch_position import BranchPosition
     from nbckpt.session.pending_writes import PendingWrites
+    from nbckpt.session.workspace.stale_search import Stale, StaleSearch
 
 EVENT = "stale"
 """In the journal, for each variable that was not as it was kept."""
@@ -42,8 +43,6 @@ class Audit(Own):
         Each variable that was not as it was kept, or not what a run gives, oldest first.
     mode
         The setting `verify`: ``off``, ``on`` or ``raise``.
-    search
-        Looks at the variables again.
     shadows
         What came of running restored steps as well: ``compared``, or why not → how often.
     """
@@ -57,13 +56,20 @@ class Audit(Own):
     ) -> None:
         self.found: list[Stale] = []
         self.shadows: Counter[str] = Counter()
-        self.search = StaleSearch(capturer, namespace)
         self.mode = "off"
         self._capturer = capturer
+        self._namespace = namespace
         self._position = position
         self._writes = writes
         self._is_due = False
         self._told: set[str] = set()
+
+    @cached_property
+    def search(self) -> StaleSearch:
+        """Looks at the variables again."""
+        from nbckpt.session.workspace.stale_search import StaleSearch
+
+        return StaleSearch(self._capturer, self._namespace)
 
     def ran(self) -> None:
         """Take note that code ran: the next look is followed by a sample."""
@@ -119,6 +125,7 @@ class Audit(Own):
         """
         if known.digest != now.digest:
             from nbckpt.fingerprint.keys import difference
+            from nbckpt.session.workspace.stale_search import Stale
 
             why = "; ".join(difference(known, now)) or "its key is another"
             self.report([Stale(step, step, f"restored by a key that it has not: {why}")], "it runs")
@@ -152,6 +159,8 @@ class Audit(Own):
         trace = "".join(traceback.format_exception(defect))
         self._writes.news.append(f"{where} failed, by a defect in nbckpt: {trace}")
         if log := verify_log():
+            from nbckpt.session.workspace.stale_search import Stale
+
             _append(log, [Stale("", "", f"a defect in the audit: {trace}")])
 
 

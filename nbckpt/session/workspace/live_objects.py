@@ -18,7 +18,6 @@ from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.model import Checkpoint, Refusal
 from nbckpt.runtime.interrupts import allowed
 from nbckpt.session.workspace.unkept import refused_by
-from nbckpt.text.describe import type_name_of
 
 if TYPE_CHECKING:
     from nbckpt.capture.capture import Capturer
@@ -138,6 +137,8 @@ class LiveObjects:
         What holds an object of the kind that another name lost, or lost what others hold, may
         have shared it: made again, it would not.
         """
+        from nbckpt.text.describe import type_name_of
+
         refused = self._refusals.get(checkpoint.id, ())
         stays = {r.variable for r in refused if self._tracker.still_refuses(r)}
         lost = [r for r in refused if r.variable not in stays]

@@ -44,7 +44,7 @@ class Maker(NamedTuple):
         return self.checkpoint.name
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Unkept(Own):
     """Variables that a namespace lacks of those that its cells made.
 

@@ -20,7 +20,7 @@ from nbckpt.fingerprint.user_names import Own, is_nbckpts_own
 from nbckpt.fingerprint.values import Examined, ValueDigester
 from nbckpt.fingerprint.values.plain import forget_looks
 from nbckpt.model import Key
-from nbckpt.runtime import telemetry, time_limit
+from nbckpt.runtime import time_limit
 from nbckpt.runtime.interrupts import allowed
 from nbckpt.session.branch_position import BranchPosition
 from nbckpt.session.pending_writes import PendingWrites
@@ -93,19 +93,13 @@ class Workspace(Own):
         self.unkept = Unkept()
         self._lent = LentVariables(namespace)
         self.has_only_restored = self._has_only_modules()
-        self._store = store
         self._position = position
-        self._writes = writes
-        position.is_exact = not self.tracker.user_names()
 
     def apply_settings(self, settings: Settings) -> None:
         """Keep to other settings from now on."""
         self.capturer.obey(Limits(settings.max_value_size, settings.max_store_size))
         self.audit.mode = settings.verify
         time_limit.set_limit(settings.capture_timeout_s)
-        self._store.let_wait(settings.max_background_memory)
-        if problem := telemetry.choose(settings.telemetry):
-            self._writes.news.append(problem)
 
     def _has_only_modules(self) -> bool:
         """True if no variable tells of code that has run before nbckpt was there."""

@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import NamedTuple
 
-from nbckpt.capture.observation import unheard
+from nbckpt.capture.observation.audit import unheard
 from nbckpt.digests import Digest
 from nbckpt.model import Checkpoint, is_trusted
 from nbckpt.runtime import clock

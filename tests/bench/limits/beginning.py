@@ -71,6 +71,36 @@ def cold_restore(folder: Path, quick: bool) -> list[Figure]:
     ]
 
 
+FIRST_CELLS = """
+import json, sys, time
+from pathlib import Path
+from tests.bench.shells import make_shell
+shell = make_shell(Path.cwd())
+shell.run_cell("x = 0")
+took = {}
+def lap(name, cell):
+    began = time.process_time()
+    shell.run_cell(cell).raise_error()
+    took[name] = time.process_time() - began
+lap("load", "%load_ext nbckpt")
+took["modules"] = sum(name.partition(".")[0] == "nbckpt" for name in sys.modules)
+lap("cell", "y = [1]")
+lap("checkpoint", "%checkpoint first")
+print("TOOK", json.dumps(took))
+"""
+
+
+def first_cells(folder: Path, quick: bool) -> list[Figure]:
+    """What the first cells of a new process take of the processor, imports and all."""
+    laps = [in_fresh_process(FIRST_CELLS, folder) for _ in range(2 if quick else 9)]
+    return [
+        Figure("CPU of %load_ext nbckpt, new process", "s", [lap["load"] for lap in laps], 0.04),
+        Figure("modules of nbckpt that it loads", "", [lap["modules"] for lap in laps]),
+        Figure("CPU of the first cell after it", "s", [lap["cell"] for lap in laps]),
+        Figure("CPU of the first checkpoint", "s", [lap["checkpoint"] for lap in laps]),
+    ]
+
+
 def in_fresh_process(code: str, folder: Path) -> dict[str, Any]:
     """What a fresh interpreter says after the word TOOK."""
     import os

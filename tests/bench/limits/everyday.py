@@ -7,13 +7,19 @@ and the cell without nbckpt. Where the machine is slow all of them are: compare 
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
 import cloudpickle
 
+from nbckpt.timeline.records import event_record
 from tests.bench.figures import Figure
-from tests.bench.measures import timed
+from tests.bench.measures import _open, timed
+from tests.bench.rounds import ROOT
 from tests.bench.shells import Notebook, memory_mb
 
 WARM_UP = 5
@@ -122,6 +128,49 @@ def figures_around(folder: Path, quick: bool) -> list[Figure]:
         Figure("plt.figure() beside a figure of four axes", "s", made, 0.005),
         Figure("a trivial cell beside figures", "s", trivial, 0.001),
     ]
+
+
+def commands(folder: Path, quick: bool) -> list[Figure]:
+    """What commands take of the processor that only look at a long store."""
+    n_checkpoints, runs = (100, 2) if quick else (2_000, 9)
+    per_checkpoint = 10
+    session = _open(folder / ".nbckpt", {})
+    for n in range(n_checkpoints):
+        session.namespace[f"v{n % 50}"] = [n]
+        session.checkpoint(f"step-{n}")  # one event is its own
+        told = {"name": f"step-{n}", "took_s": 0.1}
+        session.writes.append(
+            [event_record("ran", session.id, told) for _ in range(per_checkpoint - 1)]
+        )
+    session.wait()
+    session.store.close()
+    name = f"{n_checkpoints:,} checkpoints and {per_checkpoint * n_checkpoints:,} events"
+    count = ("sql", "select count(*) from events")
+    goals = {("log",): 0.15, ("status",): 0.15, count: 0.3}
+    return [
+        Figure(
+            f"CPU of nbckpt {words[0]}, {name}",
+            "s",
+            [_cpu_of_command(folder, words) for _ in range(runs)],
+            goal,
+        )
+        for words, goal in goals.items()
+    ]
+
+
+def _cpu_of_command(folder: Path, words: Sequence[str]) -> float:
+    command = [sys.executable, "-m", "nbckpt", *words, "--store", str(folder / ".nbckpt")]
+    before = os.times()
+    subprocess.run(
+        command,
+        check=True,
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    after = os.times()
+    return (
+        after.children_user + after.children_system - before.children_user - before.children_system
+    )
 
 
 def _around(notebook: Notebook, cell: str, runs: int) -> list[float]:

@@ -100,7 +100,7 @@ def forks(folder: Path, quick: bool) -> list[Figure]:
 
 def listing(folder: Path, quick: bool) -> list[Figure]:
     """A timeline of 1,000 checkpoints as a list, from records alone."""
-    from nbckpt import reports
+    from nbckpt.reports.log import log_text
     from nbckpt.reports.timeline_rows import Listing
 
     count, runs = (100, 3) if quick else (1_000, 15)
@@ -115,7 +115,7 @@ def listing(folder: Path, quick: bool) -> list[Figure]:
     cold = [timed(lambda: Listing(again).list()) for _ in range(runs)]
     known = Listing(again)
     listed = [timed(lambda: known.list()) for _ in range(runs)]
-    text = [timed(lambda: reports.log_text(again.timeline, None, None)) for _ in range(runs)]
+    text = [timed(lambda: log_text(again.timeline, None, None)) for _ in range(runs)]
     name = f"{count:,} checkpoints"
     return [
         Figure(f"{name} listed for the first time in a process", "s", [first]),

@@ -55,13 +55,13 @@ def test_the_command_line_lists_what_waits_and_answers_it(
 def test_the_log_and_the_status_say_what_waits_and_how_to_answer(
     asked: nbckpt.Approval, notebook: Notebook, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from nbckpt import reports
+    from nbckpt.reports.status import status_text
 
     main(["log"])
 
     assert f"nbckpt answer {asked.id} approve|refuse" in capsys.readouterr().out
     session = notebook.session
-    status = reports.status_text(session.store, session.timeline, "main", None)
+    status = status_text(session.store, session.timeline, "main", None)
     assert f"asks        delete 2 files? (`nbckpt answer {asked.id} approve|refuse`)" in status
 
 

@@ -6,9 +6,11 @@ import ast
 
 import pytest
 
-from nbckpt import reports
 from nbckpt.model import Cell
 from nbckpt.reports import json_output
+from nbckpt.reports.details import show_text
+from nbckpt.reports.log import log_text
+from nbckpt.reports.status import status_text
 from nbckpt.session.history.costs import ledger_of
 from nbckpt.steps.step import Request, Step
 from tests.steps.calls.conftest import Notebook
@@ -60,9 +62,9 @@ def test_people_and_programs_are_told(called: Notebook) -> None:
     timeline, ledger = session.timeline, ledger_of(session.store, session.timeline)
     first, second, again = timeline.checkpoints.values()
 
-    log = reports.log_text(timeline, "main", None, ledger=ledger).splitlines()
-    status = reports.status_text(session.store, timeline, "main", None)
-    shown = reports.show_text(timeline, second, ledger=ledger)
+    log = log_text(timeline, "main", None, ledger=ledger).splitlines()
+    status = status_text(session.store, timeline, "main", None)
+    shown = show_text(timeline, second, ledger=ledger)
 
     assert "kept calls" in log[0]
     assert "2 (2 replayed)" in log[1]
@@ -71,5 +73,5 @@ def test_people_and_programs_are_told(called: Notebook) -> None:
     assert "ValueError: never" in shown
     told = json_output.of_checkpoint(timeline, again, ledger)
     assert (told["kept_calls"], told["kept_calls_replayed"]) == (2, 2)
-    assert "kept calls" not in reports.log_text(timeline, "main", None)
+    assert "kept calls" not in log_text(timeline, "main", None)
     assert first.name == "first"

@@ -9,7 +9,7 @@ from contextvars import ContextVar, copy_context
 from pathlib import Path
 from typing import Any
 
-from nbckpt.capture.observation.audit import put_in_environment
+from nbckpt.capture.observation.child_environment import put_in_environment
 from nbckpt.capture.observation.process_state.kinds import ABSENT, Change, Imported, Kind, Ordered
 from nbckpt.capture.observation.process_state.state_json import MARK, short_digest
 from nbckpt.digests import Json

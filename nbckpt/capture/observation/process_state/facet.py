@@ -15,7 +15,6 @@ from nbckpt.capture.observation.process_state.readings import Readings
 from nbckpt.capture.observation.process_state.state_differences import StateDifferences
 from nbckpt.capture.observation.process_state.state_json import IS_AS_BEFORE, State, is_settable
 from nbckpt.capture.observation.process_state.state_setter import StateSetter
-from nbckpt.capture.observation.replacing import Replacement
 from nbckpt.digests import Digest, Json
 from nbckpt.fingerprint.user_names import Own
 
@@ -170,6 +169,7 @@ class ProcessState(Own):
         if not (holders or originals):
             return
         from nbckpt.capture.observation.process_state.held_objects import mapped, objects_in
+        from nbckpt.capture.observation.replacing import Replacement
 
         replacement = Replacement(pairs)
         kept = [o for v in originals.values() for o in objects_in(v, self._namespace)]
@@ -184,6 +184,8 @@ class ProcessState(Own):
 
     def why_not_replaced(self, pairs: Sequence[tuple[object, object]]) -> list[str]:
         """Reasons why the process would go on with old objects of the notebook."""
+        from nbckpt.capture.observation.replacing import Replacement
+
         replacement = Replacement(pairs)
         return [
             f"{name} holds what it changes, in a place that nothing else can be put into"
