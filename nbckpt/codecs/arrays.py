@@ -163,7 +163,7 @@ def _as_view(array: np.ndarray, memory: object, first: int) -> Any:
 
 def _as_buffer(pickler: NamespacePickler, array: np.ndarray) -> Any:
     if array.dtype.hasobject:
-        return _as_list(array)
+        return _as_list(pickler, array)
     if array.size == 0:
         return empty_from, (array.dtype, array.shape, is_writeable(array))
     if array.flags.c_contiguous or array.flags.f_contiguous:
@@ -189,8 +189,11 @@ def _as_columns(block: np.ndarray) -> Any:
     return columns_from, (block.dtype, block.shape[1], is_writeable(block), *buffers)
 
 
-def _as_list(array: np.ndarray) -> Any:
+def _as_list(pickler: NamespacePickler, array: np.ndarray) -> Any:
     """As numpy does; `pickle` has no way to say that an array of objects is read-only."""
+    contents = pickler.contents
+    if contents and (known := contents.reduced(array)) is not NotImplemented:
+        return known
     if is_writeable(array):
         return NotImplemented
     reduced: Any = array.__reduce_ex__(2)

@@ -108,7 +108,9 @@ def _contents(holders: Collection[Any]) -> list[Any]:
     found = gc.get_referents(*holders)
     for item in holders:
         if _is_array(type(item)) and item.dtype.hasobject:
-            found.append(sys.modules["numpy"].ndarray.tolist(item))  # of no subclass
+            elements = sys.modules["numpy"].ndarray.tolist(item)  # of no subclass
+            if type(elements) is not list or not set(map(type, elements)) <= ATOMS:
+                found.append(elements)
     kinds = set(map(type, found)) - ATOMS
     kinds -= {kind for kind in kinds if issubclass(kind, _NOT_ENTERED)}
     if not kinds:

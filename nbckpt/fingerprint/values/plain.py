@@ -29,6 +29,7 @@ LEVELS = 8
 MANY_ITEMS = 20_000_000
 MANY_OBJECTS = 100_000
 MANY_AT_ONCE = 1_000
+MANY_APART = 4_096
 LONG_BYTES = 1 << 24
 SHORT_BYTES = 128
 
@@ -187,10 +188,15 @@ def _bytes_of(text: str | bytes) -> bytes:
 
 
 def _encoded_apart(atoms: Sequence[Any]) -> bytes:
-    """Atoms whose text is long, one after the other, so that it is not copied at once."""
+    """Atoms whose text is long, some after the others, so that it is not copied at once."""
     hasher = blake3()
-    for atom in atoms:
-        hasher.update(encoded_atom(atom))
+    for start in range(0, len(atoms), MANY_APART):
+        some = atoms[start : start + MANY_APART]
+        if _text_length(some, set(map(type, some))) <= MANY_APART * SHORT_BYTES:
+            hasher.update(marshal.dumps(list(some), MARSHAL_VERSION))
+            continue
+        for atom in some:
+            hasher.update(encoded_atom(atom))
     return b"\x01apart" + hasher.digest()
 
 

@@ -1,0 +1,115 @@
+"""Contents of large arrays of texts and numbers: the same ones as before, told by identity.
+
+Such an array is a row of addresses, and what lies there never changes. While a copy of the row
+keeps the objects alive, an equal row is the same content. So a look at a value that was only read
+need not write a million texts to find out that they are the same: it writes a number for them.
+
+Notes
+-----
+What is written with numbers in the place of contents is equal to what was written so before only
+if all that the value holds beside them is. One thing it does not show: which text of the rest is
+the very object that an array has, too, for pickle writes that one once. `is_rest_as_in` tells.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from nbckpt.fingerprint.values.plain import ATOMS
+from nbckpt.fingerprint.values.spans import is_writeable
+
+if TYPE_CHECKING:
+    import numpy as np
+
+LEAST_ELEMENTS = 5_000
+"""Fewer are written as quickly as they are compared."""
+
+MOST_OTHERS = 64
+"""Texts beside the arrays that differ between two looks; each is searched in the arrays."""
+
+_serials = count()
+
+
+class Content(NamedTuple):
+    """A content that was met: its number, and its elements in the order in which they lay."""
+
+    serial: int
+    elements: Any
+
+
+class Contents:
+    """The contents that the encoding of one value meets.
+
+    Attributes
+    ----------
+    met
+        In the order in which they were met.
+    rest
+        By its id each atom that the stream holds beside these.
+
+    Parameters
+    ----------
+    before
+        Those of the encoding before.
+    """
+
+    def __init__(self, before: Sequence[Content] = ()) -> None:
+        self._before = list(before)
+        self.met: list[Content] = []
+        self.rest: dict[int, object] = {}
+
+    def begin(self) -> None:
+        """The value is encoded from its beginning, perhaps once more."""
+        self._before[: len(self.met)] = self.met
+        self.met = []
+
+    def end(self, memo: Mapping[int, tuple[int, object]]) -> None:
+        """Note the atoms that a pickler remembers."""
+        self.rest = {i: obj for i, (_, obj) in memo.items() if type(obj) in ATOMS}
+
+    def reduced(self, array: np.ndarray) -> Any:
+        """What to write for an array of objects; NotImplemented if its content is to be written."""
+        is_c = bool(array.flags.c_contiguous)
+        is_row = is_c or array.flags.f_contiguous
+        if array.size < LEAST_ELEMENTS or array.dtype.kind != "O" or not is_row:
+            return NotImplemented
+        content = self._content((array if is_c else array.T).reshape(-1))
+        if content is None:
+            return NotImplemented
+        self.met.append(content)
+        about = ("known", content.serial, array.shape, is_c, is_writeable(array), array.dtype)
+        return tuple, (about,)
+
+    def _content(self, elements: np.ndarray) -> Content | None:
+        place = len(self.met)
+        if place < len(self._before) and _are_same(self._before[place].elements, elements):
+            return self._before[place]
+        held = elements.copy()
+        return Content(next(_serials), held) if set(map(type, held.tolist())) <= ATOMS else None
+
+    def is_rest_as_in(self, other: Contents) -> bool:
+        """True if of two looks at the same contents both have the same of their objects beside."""
+        differing = self.rest.keys() ^ other.rest.keys()
+        if not differing:
+            return True
+        return len(differing) <= MOST_OTHERS and not self._has_any(differing)
+
+    def _has_any(self, addresses: Iterable[int]) -> bool:
+        rows = [_addresses_in(content.elements) for content in self.met]
+        return any(bool((row == address).any()) for row in rows for address in addresses)
+
+
+def _are_same(one: np.ndarray, other: np.ndarray) -> bool:
+    """True if two rows have the very same objects."""
+    return len(one) == len(other) and bool((_addresses_in(one) == _addresses_in(other)).all())
+
+
+def _addresses_in(row: np.ndarray) -> np.ndarray:
+    """The addresses of the objects of a row, on its memory."""
+    import numpy as np
+
+    memory = (ctypes.c_char * row.nbytes).from_address(row.ctypes.data)
+    return np.frombuffer(memoryview(memory), np.uintp)
