@@ -151,7 +151,7 @@ def _encoded(
     storages.finish(pickler.storages.values())
     plain = containers.ids_of(values.values(), scope.tuples) if with_shares else frozenset()
     contents = pickler.contents
-    is_compared = contents is not None and bool(contents.met)
+    is_compared = contents is not None and contents.has_taken
     is_wanted = plain is None or pickler.exporters or pickler.dicts or is_compared
     memo = pickler.memo.copy() if is_wanted else {}
     if contents is not None and is_compared:

@@ -1,8 +1,9 @@
-"""Contents of large arrays of texts and numbers: the same ones as before, told by identity.
+"""Large contents that are the same as before, told without writing them.
 
-Such an array is a row of addresses, and what lies there never changes. While a copy of the row
-keeps the objects alive, an equal row is the same content. So a look at a value that was only read
-need not write a million texts to find out that they are the same: it writes a number for them.
+An array of texts and numbers is a row of addresses, and what lies there never changes. While a
+copy of the row keeps the objects alive, an equal row is the same content. So a look at a value
+that was only read need not write a million texts to find out that they are the same: it writes a
+number for them. For a value of a library it writes what the adapter of its type says of it.
 
 Notes
 -----
@@ -46,7 +47,9 @@ class Contents:
     Attributes
     ----------
     met
-        In the order in which they were met.
+        Of arrays, in the order in which they were met.
+    has_taken
+        Whether anything was left out of what was written.
     rest
         By its id each atom that the stream holds beside these.
 
@@ -59,12 +62,14 @@ class Contents:
     def __init__(self, before: Sequence[Content] = ()) -> None:
         self._before = list(before)
         self.met: list[Content] = []
+        self.has_taken = False
         self.rest: dict[int, object] = {}
 
     def begin(self) -> None:
         """The value is encoded from its beginning, perhaps once more."""
         self._before[: len(self.met)] = self.met
         self.met = []
+        self.has_taken = False
 
     def end(self, memo: Mapping[int, tuple[int, object]]) -> None:
         """Note the atoms that a pickler remembers."""
@@ -80,8 +85,14 @@ class Contents:
         if content is None:
             return NotImplemented
         self.met.append(content)
+        self.has_taken = True
         about = ("known", content.serial, array.shape, is_c, is_writeable(array), array.dtype)
         return tuple, (about,)
+
+    def told(self, parts: Sequence[object]) -> Any:
+        """What to write for a value of which an adapter has told by these parts."""
+        self.has_taken = True
+        return tuple, (("told", repr(parts)),)
 
     def _content(self, elements: np.ndarray) -> Content | None:
         place = len(self.met)
@@ -93,7 +104,7 @@ class Contents:
     def is_rest_as_in(self, other: Contents) -> bool:
         """True if of two looks at the same contents both have the same of their objects beside."""
         differing = self.rest.keys() ^ other.rest.keys()
-        if not differing:
+        if not differing or not self.met:
             return True
         return len(differing) <= MOST_OTHERS and not self._has_any(differing)
 

@@ -78,7 +78,7 @@ def taken(
         return Taken(encode(None))
     contents = Contents(known.look.contents.met if known else ())
     encoded = encode(contents)
-    if not contents.met:
+    if not contents.has_taken:
         return Taken(encoded)
     digest = digest_of_parts(encoded.parts)
     look = Look(digest, contents, encoded.kinds, encoded.members, encoded.needs)
