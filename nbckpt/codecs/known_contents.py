@@ -1,9 +1,8 @@
 """Large contents that are the same as before, told without writing them.
 
-An array of texts and numbers is a row of addresses, and what lies there never changes. While a
-copy of the row keeps the objects alive, an equal row is the same content. So a look at a value
-that was only read need not write a million texts to find out that they are the same: it writes a
-number for them. For a value of a library it writes what the adapter of its type says of it.
+A look at a value that was only read need not write a million texts to find out that they are the
+same: it writes a number for them, by which the row is told. For a value of a library it writes
+what the adapter of its type says of it.
 
 Notes
 -----
@@ -14,19 +13,16 @@ the very object that an array has, too, for pickle writes that one once. `is_res
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.fingerprint.values.spans import is_writeable
+from nbckpt.fingerprint.values.text_rows import LEAST_ELEMENTS, Row, addresses_in, row_of
 
 if TYPE_CHECKING:
     import numpy as np
-
-LEAST_ELEMENTS = 5_000
-"""Fewer are written as quickly as they are compared."""
 
 MOST_OTHERS = 64
 """Texts beside the arrays that differ between two looks; each is searched in the arrays."""
@@ -35,10 +31,10 @@ _serials = count()
 
 
 class Content(NamedTuple):
-    """A content that was met: its number, and its elements in the order in which they lay."""
+    """A content that was met, and its number."""
 
     serial: int
-    elements: Any
+    row: Row
 
 
 class Contents:
@@ -96,10 +92,10 @@ class Contents:
 
     def _content(self, elements: np.ndarray) -> Content | None:
         place = len(self.met)
-        if place < len(self._before) and _are_same(self._before[place].elements, elements):
+        if place < len(self._before) and self._before[place].row.holds(elements):
             return self._before[place]
-        held = elements.copy()
-        return Content(next(_serials), held) if set(map(type, held.tolist())) <= ATOMS else None
+        row = row_of(elements, ATOMS)
+        return None if row is None else Content(next(_serials), row)
 
     def is_rest_as_in(self, other: Contents) -> bool:
         """True if of two looks at the same contents both have the same of their objects beside."""
@@ -109,18 +105,5 @@ class Contents:
         return len(differing) <= MOST_OTHERS and not self._has_any(differing)
 
     def _has_any(self, addresses: Iterable[int]) -> bool:
-        rows = [_addresses_in(content.elements) for content in self.met]
+        rows = [addresses_in(content.row.elements) for content in self.met]
         return any(bool((row == address).any()) for row in rows for address in addresses)
-
-
-def _are_same(one: np.ndarray, other: np.ndarray) -> bool:
-    """True if two rows have the very same objects."""
-    return len(one) == len(other) and bool((_addresses_in(one) == _addresses_in(other)).all())
-
-
-def _addresses_in(row: np.ndarray) -> np.ndarray:
-    """The addresses of the objects of a row, on its memory."""
-    import numpy as np
-
-    memory = (ctypes.c_char * row.nbytes).from_address(row.ctypes.data)
-    return np.frombuffer(memoryview(memory), np.uintp)

@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nbckpt.capture.recapture import Recapture
-from nbckpt.codecs import known_contents
+from nbckpt.fingerprint.values import text_rows
 from nbckpt.session.session import Session, open_session
 from nbckpt.storage.blobs import size_of_parts
 
 pd = pytest.importorskip("pandas", minversion="3")
 pl = pytest.importorskip("polars")
 
-COUNT = known_contents.LEAST_ELEMENTS + 100
+COUNT = text_rows.LEAST_ELEMENTS + 100
 TEXTS = f"[f'text {{i}}' for i in range({COUNT})]"
 
 VALUES = {

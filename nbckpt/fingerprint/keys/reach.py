@@ -31,6 +31,7 @@ from nbckpt.fingerprint.values.homes import home_of
 from nbckpt.fingerprint.values.lookups import reaches_all
 from nbckpt.fingerprint.values.plain import ATOMS, levels_of
 from nbckpt.fingerprint.values.raw_members import elements_of
+from nbckpt.fingerprint.values.text_rows import is_known
 
 LIMIT = 2_000
 """Objects to look at in one value before any of the user's code counts as reachable."""
@@ -180,7 +181,7 @@ def _objects_in(table: Any) -> list[object]:
             return []
         array = table.to_numpy() if hasattr(table, "to_numpy") else table
         if type(array) is sys.modules["numpy"].ndarray and array.dtype.kind == "O":
-            found: list[object] = array.reshape(-1).tolist()
+            found: list[object] = [] if is_known(array) else array.reshape(-1).tolist()
             return found
         return list(table.reshape(-1) if hasattr(table, "reshape") else table)
     except (Exception, SystemExit):  # a shape that the package itself cannot show

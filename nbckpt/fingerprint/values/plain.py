@@ -21,6 +21,7 @@ from typing import Any
 
 from blake3 import blake3
 
+from nbckpt.fingerprint.values import text_rows
 from nbckpt.runtime.addresses import address_of
 
 ATOMS = frozenset({NoneType, bool, int, float, complex, str, bytes, EllipsisType})
@@ -48,6 +49,10 @@ def encoded_atom(atom: Any) -> bytes:
 
 def encoded_atoms(atoms: Sequence[Any], types: Set[type]) -> bytes:
     """The canonical bytes of many atoms in order; `types` are the types among them."""
+    return text_rows.encoded(atoms, lambda: _encoded_atoms(atoms, types))
+
+
+def _encoded_atoms(atoms: Sequence[Any], types: Set[type]) -> bytes:
     if not types.isdisjoint(_TEXTS) and _text_length(atoms, types) > LONG_BYTES:
         return _encoded_apart(atoms)
     return shortened(marshal.dumps(list(atoms), MARSHAL_VERSION))
