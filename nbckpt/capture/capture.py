@@ -285,7 +285,13 @@ class Capturer:
         for name in chain.from_iterable(group.names for group in groups):
             self.tracker.holds(name)
         changed = self._refuse([group for group in groups if group.encoded is None])
-        encoded = ((group, group.encoded.parts) for group in groups if group.encoded is not None)
+        for name in chain.from_iterable(group.names for group in groups if group.known):
+            self.tracker.refusals.pop(name, None)
+        encoded = (
+            (group, group.encoded.parts)
+            for group in groups
+            if group.encoded is not None and not group.known
+        )
         sized = [(group, parts, size_of_parts(parts)) for group, parts in encoded]
         # The collector waits where no code of the user's runs, which may leave garbage.
         with Bar("saving", sum(size for *_, size in sized)) as bar, switched_off():
@@ -301,6 +307,7 @@ class Capturer:
     def _note_kept(self, group: Group, blob: Digest, size_bytes: int) -> set[str]:
         """Note that a group is in the store; which of its names changed."""
         tracker, values = self.tracker, self.tracker.values()
+        self.encoder.note_kept(group, blob)
         changed = set()
         for name in group.names:
             tracker.refusals.pop(name, None)

@@ -1,10 +1,11 @@
-"""Size limits of a variable and a store, and the refusal of a variable that is larger."""
+"""Limits of a variable and a store, and the refusal of a variable that is beyond one."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from nbckpt.model import Refusal
+from nbckpt.runtime.time_limit import limit_text
 from nbckpt.text.units import bytes_text
 
 
@@ -38,6 +39,14 @@ def too_large(name: str, value: object, limit_bytes: int, size_bytes: int | None
     if size_bytes is not None:
         reason = f"has {bytes_text(size_bytes)}, more than max_value_size ({limit}) lets through"
     return Refusal(name, name, type_name_of(value), reason)
+
+
+def out_of_time() -> str:
+    """Why a variable is left out that takes longer to write than it may."""
+    return (
+        f"takes longer than {limit_text()} to be written: make it smaller, or set"
+        " capture_timeout_s by %nbckpt config"
+    )
 
 
 def least_size(value: object) -> int:

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 from nbckpt.capture.change_tracking.change_tracker import ChangeTracker
 from nbckpt.capture.groups.shared_objects import Ties
 from nbckpt.capture.recipes.bindings import Bindings
+from nbckpt.digests import Digest
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.fingerprint.values.raw_members import types_that
 from nbckpt.model import Refusal
+from nbckpt.runtime.dirty_pages.memory import READS_ALL
 from nbckpt.runtime.interrupts import allowed
 
 if TYPE_CHECKING:
     from nbckpt.capture.groups.groups import Encoder, Group
+    from nbckpt.capture.groups.looks import KnownLook
     from nbckpt.capture.trials import Trials
 
 _NAMED = (FunctionType, type)
@@ -41,6 +44,7 @@ class LiveEncoder:
         self.max_bytes: int | None = None
         self._tracker = tracker
         self._ties = Ties()
+        self._looks: dict[str, KnownLook] = {}
 
     @cached_property
     def trials(self) -> Trials:
@@ -51,25 +55,51 @@ class LiveEncoder:
 
     def groups(self, names: list[str]) -> list[Group]:
         """All of `names` in groups; one that would not come back has no bytes, but refusals."""
-        encoder = self.group_encoder(self._tracker.live().definitions())
+        encoder = self.group_encoder(self._tracker.live().definitions(), self._usable_looks(names))
         with allowed():
             groups = self._encoded(encoder, names)
         tried = self.trials.judged(groups, self._tracker.values(), encoder)
         self.too_large = (self.too_large - set(names)) | encoder.too_large
         self._ties.learn(encoder.ties)
+        for name in (name for group in tried if not group.known for name in group.names):
+            self._looks.pop(name, None)
         return self._without_lost(tried)
 
-    def forget(self, name: str) -> None:
-        """Know nothing more of the objects that a variable shares."""
-        self._ties.forget(name)
+    def note_kept(self, group: Group, blob: Digest) -> None:
+        """Know a variable again that is as it was when a blob of it was stored."""
+        if group.look is not None:
+            from nbckpt.capture.groups.looks import KnownLook
 
-    def group_encoder(self, definitions: Sequence[str]) -> Encoder:
+            self._looks[group.names[0]] = KnownLook(group.look, blob)
+
+    def forget(self, name: str) -> None:
+        """Know nothing more of a variable: what it shares, and how it was."""
+        self._ties.forget(name)
+        self._looks.pop(name, None)
+
+    def _usable_looks(self, names: Iterable[str]) -> dict[str, KnownLook]:
+        """The looks at variables that are still kept in the blob that followed the look."""
+        if READS_ALL.get():
+            return {}
+        return {name: self._looks[name] for name in names if self._is_usable(name)}
+
+    def _is_usable(self, name: str) -> bool:
+        look, kept = self._looks.get(name), self._tracker.kept.get(name)
+        if look is None or kept is None or kept.blob != look.blob or kept.group != (name,):
+            return False
+        return self.max_bytes is None or kept.size_bytes <= self.max_bytes
+
+    def group_encoder(
+        self, definitions: Sequence[str], looks: Mapping[str, KnownLook] | None = None
+    ) -> Encoder:
         """An encoder of the variables that knows nothing of what was kept.
 
         Parameters
         ----------
         definitions
             Names of functions and classes that streams may refer to; others are no matter.
+        looks
+            How variables were when they were kept, where that counts.
         """
         # Not before something is kept: a restore into an empty namespace keeps nothing.
         from nbckpt.capture.groups.groups import Encoder
@@ -77,7 +107,9 @@ class LiveEncoder:
 
         homes = homes_of(self._tracker.values(), self._homes_first(definitions))
         values, ways = self._tracker.values(), self.trials.ways
-        return Encoder(self._tracker.namespace, self.bindings, homes, self.max_bytes, values, ways)
+        return Encoder(
+            self._tracker.namespace, self.bindings, homes, self.max_bytes, values, ways, looks
+        )
 
     def _homes_first(self, definitions: Sequence[str]) -> list[str]:
         """Names of definitions; first those under which one was kept, not as another's name.

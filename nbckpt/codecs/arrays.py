@@ -2,7 +2,8 @@
 
 Arrays on one memory stay arrays on one memory, also on that of a `bytearray` or a tensor. pandas
 is the exception: its frames are values (copy on write), so the arrays inside them are always
-written on their own.
+written on their own. A block of several columns is written column by column, each a buffer: the
+store has the others already, wherever pandas puts them when one is replaced, dropped or inserted.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ MAX_GAPS = 4
 
 SMALL_BYTES = 16 * 1024
 """Gaps of less than this are written always."""
+
+LEAST_COLUMN_BYTES = 64 * 1024
+"""Smaller columns of a block are one buffer together: readers put columns of their own together."""
 
 
 def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
@@ -83,7 +87,7 @@ def reduce_array(pickler: NamespacePickler, array: np.ndarray) -> Any:
     """An array as its buffer, or as a view of the memory that it shares."""
     require_there(array)
     if id(array) in pickler.private:
-        return _as_buffer(pickler, array)
+        return _as_columns(array) if _has_large_columns(array) else _as_buffer(pickler, array)
     owner = owner_of(array)
     if elsewhere := _memory_elsewhere(pickler, owner):
         return _as_view(array, *elsewhere)
@@ -159,7 +163,7 @@ def _as_view(array: np.ndarray, memory: object, first: int) -> Any:
 
 def _as_buffer(pickler: NamespacePickler, array: np.ndarray) -> Any:
     if array.dtype.hasobject:
-        return _as_list(array)
+        return _as_list(pickler, array)
     if array.size == 0:
         return empty_from, (array.dtype, array.shape, is_writeable(array))
     if array.flags.c_contiguous or array.flags.f_contiguous:
@@ -169,8 +173,27 @@ def _as_buffer(pickler: NamespacePickler, array: np.ndarray) -> Any:
     return _as_span(pickler, array)
 
 
-def _as_list(array: np.ndarray) -> Any:
+def _has_large_columns(block: np.ndarray) -> bool:
+    """True if several columns of a table lie one behind the other, and are large."""
+    return (
+        block.ndim == 2
+        and len(block) > 1
+        and block.nbytes >= LEAST_COLUMN_BYTES * len(block)
+        and block.flags.c_contiguous
+        and not block.dtype.hasobject
+    )
+
+
+def _as_columns(block: np.ndarray) -> Any:
+    buffers = [pickle.PickleBuffer(span_of(column)) for column in block]  # type: ignore[arg-type]
+    return columns_from, (block.dtype, block.shape[1], is_writeable(block), *buffers)
+
+
+def _as_list(pickler: NamespacePickler, array: np.ndarray) -> Any:
     """As numpy does; `pickle` has no way to say that an array of objects is read-only."""
+    contents = pickler.contents
+    if contents and (known := contents.reduced(array)) is not NotImplemented:
+        return known
     if is_writeable(array):
         return NotImplemented
     reduced: Any = array.__reduce_ex__(2)
@@ -210,6 +233,16 @@ def array_from(
     if isinstance(data, bytes | bytearray):
         array = array.copy(order)
     return _guarded(array, writeable)
+
+
+def columns_from(dtype: np.dtype, n_rows: int, writeable: bool, *columns: Any) -> np.ndarray:
+    """The columns of a table in one piece of memory: (n_columns, n_rows)."""
+    import numpy as np
+
+    block: np.ndarray = np.empty((len(columns), n_rows), dtype)
+    for place, column in zip(block.view("u1"), columns, strict=True):
+        place[:] = np.frombuffer(column, "u1")
+    return _guarded(block, writeable)
 
 
 def empty_from(dtype: np.dtype, shape: tuple[int, ...], writeable: bool) -> np.ndarray:

@@ -23,6 +23,8 @@ from nbckpt.runtime.time_limit import OutOfTimeError
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+    from nbckpt.codecs.known_contents import Contents
+
 MOST_OF_A_SCALAR = 4_096
 """Characters of a text, or bits of a number, that is written without a pickler of our own."""
 
@@ -71,6 +73,7 @@ def encode(
     *,
     linked: frozenset[int] = frozenset(),
     with_shares: bool = True,
+    contents: Contents | None = None,
 ) -> Encoded:
     """`values` as one blob's parts.
 
@@ -81,6 +84,9 @@ def encode(
         dicts that come back as the very dicts of the instances that have them.
     with_shares
         Whether `shares` is wanted; it costs up to a microsecond an object.
+    contents
+        Takes the contents of large arrays of texts, for each of which a number is written. If it
+        took any, the parts are no blob: they are only to be compared with others of this kind.
 
     Raises
     ------
@@ -95,8 +101,16 @@ def encode(
     writer = StreamWriter(scope.max_bytes)
     buffers: list[Buffer] = []
     pickler = NamespacePickler(
-        writer, buffers, scope, reducer_of, own=frozenset(values), linked=linked
+        writer,
+        buffers,
+        scope,
+        reducer_of,
+        own=frozenset(values),
+        linked=linked,
+        contents=contents,
     )
+    if contents is not None:
+        contents.begin()
     with switched_off():
         stands_for = _segmented(values, scope)
         written = values if stands_for is None else {name: stands_for}
@@ -174,8 +188,12 @@ def _encoded(
     scope = pickler.scope
     storages.finish(pickler.storages.values())
     plain = containers.ids_of(values.values(), scope.tuples) if with_shares else frozenset()
-    is_wanted = plain is None or pickler.exporters or pickler.dicts
+    contents = pickler.contents
+    is_compared = contents is not None and contents.has_taken
+    is_wanted = plain is None or pickler.exporters or pickler.dicts or is_compared
     memo = pickler.memo.copy() if is_wanted else {}
+    if contents is not None and is_compared:
+        contents.end(memo)
     arrays.tie_memories(pickler, memo)
     shares = plain or shareable_ids(
         memo if with_shares else {},

@@ -21,6 +21,8 @@ from nbckpt.codecs.streams import StreamWriter
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
+    from nbckpt.codecs.known_contents import Contents
+
 OUT_OF_BAND_BYTES = 16 * 1024
 """A buffer smaller than this stays in the stream: a part of its own would cost more."""
 
@@ -102,6 +104,7 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
         *,
         own: frozenset[str],
         linked: frozenset[int],
+        contents: Contents | None = None,
     ) -> None:
         # Not a method of its own: a pickler that held itself would be garbage for the collector,
         # with the user's values in its memo, and Python < 3.12.4 crashes on memoryviews in it
@@ -110,6 +113,7 @@ class NamespacePickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickl
         self.scope = scope
         self.own = own
         self.linked = linked
+        self.contents = contents
         self.dicts: dict[int, set[int]] = {}
         self.own_dicts: set[int] = set()
         self.needs: set[str] = set()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copyreg
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import CellType, CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -70,9 +70,10 @@ def reducer_for(kind: type) -> Reducer | None:
     if reducer := _EXACT.get(kind):
         return reducer
     usual = next((reducer for family in _FAMILIES if (reducer := family(kind))), None)
-    if (adapter := adapter_for(kind)) and (reduce := adapter.reduce):
-        return _or_else(reduce, usual)
-    return usual
+    adapter = adapter_for(kind)
+    if adapter and adapter.reduce:
+        usual = _or_else(adapter.reduce, usual)
+    return _unless_told(adapter.look, usual) if adapter and adapter.look else usual
 
 
 def _or_else(reduce: Callable[[Any], Reduced], usual: Reducer | None) -> Reducer:
@@ -81,6 +82,18 @@ def _or_else(reduce: Callable[[Any], Reduced], usual: Reducer | None) -> Reducer
     def reduced(pickler: NamespacePickler, value: Any) -> Reduced:
         made = reduce(value)
         return usual(pickler, value) if made is NotImplemented and usual is not None else made
+
+    return reduced
+
+
+def _unless_told(look: Callable[[Any], Sequence[object] | None], usual: Reducer | None) -> Reducer:
+    """A reducer that writes what an adapter tells of a value, where that is to be compared."""
+
+    def reduced(pickler: NamespacePickler, value: Any) -> Reduced:
+        contents = pickler.contents
+        if contents is not None and (parts := look(value)) is not None:
+            return contents.told(parts)
+        return NotImplemented if usual is None else usual(pickler, value)
 
     return reduced
 

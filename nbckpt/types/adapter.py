@@ -79,6 +79,10 @@ class TypeAdapter:
         The parts that decide what the value is. nbckpt walks them: two values of equal parts have
         equal digests, in every process. Caches are no parts. Without it, the parts are those from
         which pickle would make the value; one that pickle refuses equals no other value.
+    look
+        Texts and numbers that are the same as before if the value is, found much quicker than it is
+        written; None of a value of which they cannot be told. nbckpt then writes it no more after
+        a cell that has only read it.
     describe
         One line for the timeline, without the name of the type.
     diff
@@ -105,6 +109,7 @@ class TypeAdapter:
     is_immutable: bool = False
     reduce: Callable[[Any], Any] | None = None
     digest: Callable[[Any], Sequence[object]] | None = None
+    look: Callable[[Any], Sequence[object] | None] | None = None
     describe: Callable[[Any], str] | None = None
     diff: Callable[[Any, Any], Iterable[Pair]] | None = None
     export: Callable[[Any], tuple[object, str]] | None = None

@@ -61,6 +61,35 @@ def _parts_of_series(series: Any) -> list[object]:
     return [series.name, repr(series.dtype), digest]
 
 
+LEAST_BYTES = 1 << 20
+"""Smaller ones are written as quickly as they are looked at."""
+
+
+def _look_at_frame(frame: Any) -> list[object] | None:
+    if type(frame) is not sys.modules["polars"].DataFrame or frame.estimated_size() < LEAST_BYTES:
+        return None
+    return _looks_at([*frame.get_columns()])
+
+
+def _look_at_series(series: Any) -> list[object] | None:
+    if type(series) is not sys.modules["polars"].Series or series.estimated_size() < LEAST_BYTES:
+        return None
+    return _looks_at([series])
+
+
+def _looks_at(columns: list[Any]) -> list[object] | None:
+    """All that polars would write of some columns; None if one of them is converted for a look."""
+    if not all(map(_lies_as_in_arrow, columns)):
+        return None
+    return [[s.flags, s.chunk_lengths(), len(s), _parts_of_series(s)] for s in columns]
+
+
+def _lies_as_in_arrow(series: Any) -> bool:
+    kind = series.dtype
+    is_text = repr(kind) in ("String", "Binary")
+    return bool(series.n_chunks() == 1 and (is_text or kind.is_numeric() or kind.is_temporal()))
+
+
 # -- exported
 
 
@@ -71,12 +100,16 @@ def _table_of_series(series: Any) -> tuple[object, str]:
 
 ADAPTERS = (
     TypeAdapter(
-        ("polars.dataframe.frame:DataFrame",), reduce=_reduce_frame, digest=_parts_of_frame
+        ("polars.dataframe.frame:DataFrame",),
+        reduce=_reduce_frame,
+        digest=_parts_of_frame,
+        look=_look_at_frame,
     ),
     TypeAdapter(
         ("polars.series.series:Series",),
         reduce=_reduce_series,
         digest=_parts_of_series,
+        look=_look_at_series,
         export=_table_of_series,
     ),
     TypeAdapter(

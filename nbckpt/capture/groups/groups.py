@@ -6,12 +6,14 @@ import math
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from nbckpt.capture.groups.encode import encode_at_any_depth
+from nbckpt.capture.groups.looks import KnownLook, Look, taken
 from nbckpt.capture.groups.shared_objects import connected, mutual_groups, pairs_of_encoded
 from nbckpt.capture.groups.trial_lessons import Ways
-from nbckpt.capture.limits import least_size, too_large
+from nbckpt.capture.limits import least_size, out_of_time, too_large
 from nbckpt.capture.recipes.bindings import Bindings
 from nbckpt.capture.recipes.recipes import Recipe, recipe_for
 from nbckpt.codecs import refused_objects, ssl_contexts
@@ -26,7 +28,7 @@ from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.model import Refusal
 from nbckpt.runtime.gc_pause import switched_off
 from nbckpt.runtime.mapped_files import ShortenedError
-from nbckpt.runtime.time_limit import OutOfTimeError, bounded, limit_s, limit_text, slow
+from nbckpt.runtime.time_limit import OutOfTimeError, bounded, limit_s, slow
 from nbckpt.storage.blobs import digest_of_parts, size_of_parts
 from nbckpt.text.describe import type_name_of
 from nbckpt.types.adapter import RefusalError
@@ -43,6 +45,10 @@ class Group:
     ----------
     values
         Of several variables: the digest that each one's blob would have alone.
+    known
+        The blob that holds it already: it is as it was kept, and `encoded` has no parts.
+    look
+        The look by which it will be known again, once it is kept; None if it cannot.
     has_substitutes
         Whether something inside may be written otherwise than by pickle: as a statement, by dill.
     """
@@ -53,6 +59,8 @@ class Group:
     recipes: frozenset[str] = frozenset()
     has_substitutes: bool = False
     values: Mapping[str, Digest] = field(default_factory=dict)
+    known: Digest | None = None
+    look: Look | None = None
 
     def refused(self, problems: Mapping[str, str], values: Mapping[str, object]) -> list[Group]:
         """Some of its variables, each by itself and refused.
@@ -86,6 +94,8 @@ class Encoder:
         What the variables hold; by default what they hold when they are asked for.
     ways
         How some are written that the usual way loses something of.
+    looks
+        How variables with large contents were when they were kept; None if all are to be encoded.
     """
 
     def __init__(
@@ -96,6 +106,7 @@ class Encoder:
         max_bytes: int | None = None,
         values: Mapping[str, object] | None = None,
         ways: Ways | None = None,
+        looks: Mapping[str, KnownLook] | None = None,
     ) -> None:
         self._namespace = namespace
         self._values = namespace if values is None else values
@@ -104,6 +115,7 @@ class Encoder:
         self._substitutes: dict[int, Any] = {}
         self._recipes: set[str] = set()
         self._ways = ways or Ways()
+        self._looks = looks
         self._keepalive: list[object] = []
         self._tuples: frozenset[int] = frozenset()
         self._max_bytes = max_bytes
@@ -126,7 +138,7 @@ class Encoder:
         pairs = self._pairs(encoded)
         self._note(encoded, pairs)
         groups = connected(encoded, [*pairs, *mutual_groups(connected(encoded, pairs), encoded)])
-        together = [good[g[0]] if len(g) == 1 else self._together(g, encoded) for g in groups]
+        together = [good[g[0]] if len(g) == 1 else self._together(g, good) for g in groups]
         return [*together, *(o for o in single if o.encoded is None)]
 
     def _scalars(self, names: Iterable[str]) -> dict[str, Group]:
@@ -150,10 +162,12 @@ class Encoder:
     def _alone(self, name: str, *, with_shares: bool) -> Group:
         """One variable as a blob of its own, unless it is too large."""
         if self._max_bytes is None:
-            return self._encode((name,), with_shares=with_shares)
+            return self._encode((name,), with_shares=with_shares, may_be_known=True)
         size = least_size(self._values[name])
         if size <= self._max_bytes:
-            group = self._encode((name,), with_shares=with_shares, max_bytes=self._max_bytes)
+            group = self._encode(
+                (name,), with_shares=with_shares, max_bytes=self._max_bytes, may_be_known=True
+            )
             if group.encoded is None:
                 return group
             size = size_of_parts(group.encoded.parts)
@@ -168,7 +182,12 @@ class Encoder:
         return Group((name,), None, (refusal,))
 
     def _encode(
-        self, names: tuple[str, ...], *, with_shares: bool = True, max_bytes: int | None = None
+        self,
+        names: tuple[str, ...],
+        *,
+        with_shares: bool = True,
+        max_bytes: int | None = None,
+        may_be_known: bool = False,
     ) -> Group:
         values = {name: self._values[name] for name in names}
         if len(names) == 1 and (
@@ -176,11 +195,8 @@ class Encoder:
         ):
             with_shares = False
         if any(value in slow for value in values.values()):
-            return Group(
-                names,
-                None,
-                tuple(Refusal(n, n, type_name_of(v), _out_of_time()) for n, v in values.items()),
-            )
+            why = ((n, type_name_of(v)) for n, v in values.items())
+            return Group(names, None, tuple(Refusal(n, n, kind, out_of_time()) for n, kind in why))
         until = time.monotonic() + (limit_s() or math.inf)
         while True:
             scope = Scope(
@@ -195,7 +211,10 @@ class Encoder:
             )
             try:
                 with bounded(*values.values()):
-                    encoded = encode_at_any_depth(values, scope, with_shares=with_shares)
+                    encode_ = partial(encode_at_any_depth, values, scope, with_shares)
+                    known = (self._looks or {}).get(names[0])
+                    is_whole = self._looks is None or not may_be_known or bool(self._substitutes)
+                    found = taken(encode_, known, is_whole=is_whole)
             except EncodeError as error:
                 if isinstance(error.__cause__, TooLargeError):
                     return self._refuse(names[0], None)
@@ -210,7 +229,8 @@ class Encoder:
                     return Group(names, None, refusals)
                 continue
             recipes = frozenset(self._recipes.intersection(names))
-            return Group(names, encoded, (), recipes, has_substitutes=bool(self._recipes))
+            group = Group(names, found.encoded, (), recipes, has_substitutes=bool(self._recipes))
+            return replace(group, known=found.known, look=found.look)
 
     def again(self, names: tuple[str, ...]) -> Group | None:
         """Variables once more, by what was learnt since; None if they cannot be kept so."""
@@ -240,8 +260,12 @@ class Encoder:
         self._recipes.add(name)
         return self.again((name,))
 
-    def _together(self, names: tuple[str, ...], alone: Mapping[str, Encoded]) -> Group:
-        values = {name: digest_of_parts(alone[name].parts) for name in names}
+    def _together(self, names: tuple[str, ...], alone: Mapping[str, Group]) -> Group:
+        whole = [
+            self._encode((n,), with_shares=False) if alone[n].known else alone[n] for n in names
+        ]
+        encoded = {one.names[0]: one.encoded for one in whole if one.encoded is not None}
+        values = {name: digest_of_parts(one.parts) for name, one in encoded.items()}
         return replace(self._encode(names, with_shares=False), values=values)
 
     def sharing(self, names: Iterable[str]) -> list[tuple[str, ...]]:
@@ -323,11 +347,4 @@ class Encoder:
 def _refused_for_time(error: EncodeError, values: Mapping[str, object]) -> tuple[Refusal, ...]:
     path = refused_objects.path_to(error.culprit, values) or [(next(iter(values)), error.culprit)]
     where, obj = path[-1]
-    return tuple(Refusal(name, where, type_name_of(obj), _out_of_time()) for name in values)
-
-
-def _out_of_time() -> str:
-    return (
-        f"takes longer than {limit_text()} to be written: make it smaller, or set"
-        " capture_timeout_s by %nbckpt config"
-    )
+    return tuple(Refusal(name, where, type_name_of(obj), out_of_time()) for name in values)

@@ -157,6 +157,8 @@ class Trials:
 
     def _is_to_be_tried(self, group: Group, values: Mapping[str, object]) -> bool:
         encoded = group.encoded
+        if group.known:  # it came back when it was kept
+            return False
         if encoded is None or not (encoded.kinds or encoded.members or group.has_substitutes):
             return False
         new = [kind for kind in encoded.kinds if kind not in self._known]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import (
@@ -31,6 +32,7 @@ from nbckpt.fingerprint.values.lookups import reaches_all
 from nbckpt.fingerprint.values.plain import ATOMS, levels_of
 from nbckpt.fingerprint.values.raw_members import elements_of
 from nbckpt.fingerprint.values.segments import is_plain
+from nbckpt.fingerprint.values.text_rows import is_known
 
 LIMIT = 2_000
 """Objects to look at in one value before any of the user's code counts as reachable."""
@@ -178,15 +180,20 @@ def _objects_in(table: Any) -> list[object]:
         if hasattr(table, "items") and hasattr(table, "columns"):
             kinds = enumerate(table.dtypes)
             return [table.iloc[:, i] for i, kind in kinds if str(kind) == "object"]
-        is_held = getattr(getattr(table, "dtype", None), "hasobject", False)
-        return list(table.reshape(-1) if hasattr(table, "reshape") else table) if is_held else []
+        if not getattr(getattr(table, "dtype", None), "hasobject", False):
+            return []
+        array = table.to_numpy() if hasattr(table, "to_numpy") else table
+        if type(array) is sys.modules["numpy"].ndarray and array.dtype.kind == "O":
+            found: list[object] = [] if is_known(array) else array.reshape(-1).tolist()
+            return found
+        return list(table.reshape(-1) if hasattr(table, "reshape") else table)
     except (Exception, SystemExit):  # a shape that the package itself cannot show
         return []
 
 
 def _elements(container: object, elements: Iterable[object]) -> list[object]:
     """The elements that may hold code; none of plain data."""
-    items = list(elements)
+    items = elements if type(elements) is list else list(elements)
     if set(map(type, items)) <= ATOMS:
         return []
     return [] if len(items) > MANY and levels_of([container]) is not None else items

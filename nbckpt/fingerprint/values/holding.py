@@ -18,6 +18,7 @@ from typing import Any
 from nbckpt.fingerprint.values.homes import DICT_OF_CLASS, MODULE_OF_CLASS, is_users_module
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.fingerprint.values.segments import is_plain, segments_of
+from nbckpt.fingerprint.values.text_rows import is_known
 from nbckpt.runtime.addresses import address_of
 
 _CONTAINERS = (dict, list, tuple, set, frozenset, deque)
@@ -119,8 +120,10 @@ def _contents(holders: Collection[Any]) -> list[Any]:
     """Contents of objects, but for plain values, types, and namespaces of functions."""
     found = gc.get_referents(*holders)
     for item in holders:
-        if _is_array(type(item)) and item.dtype.hasobject:
-            found.append(sys.modules["numpy"].ndarray.tolist(item))  # of no subclass
+        if _is_array(type(item)) and item.dtype.hasobject and not is_known(item):
+            elements = sys.modules["numpy"].ndarray.tolist(item)  # of no subclass
+            if type(elements) is not list or not set(map(type, elements)) <= ATOMS:
+                found.append(elements)
     kinds = set(map(type, found)) - ATOMS
     kinds -= {kind for kind in kinds if issubclass(kind, _NOT_ENTERED)}
     if not kinds:

@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 
 from blake3 import blake3
 
+from nbckpt.fingerprint.values import text_rows
 from nbckpt.runtime.addresses import address_of
 
 ATOMS = frozenset({NoneType, bool, int, float, complex, str, bytes, EllipsisType})
@@ -29,6 +30,7 @@ LEVELS = 8
 MANY_ITEMS = 20_000_000
 MANY_OBJECTS = 100_000
 MANY_AT_ONCE = 1_000
+MANY_APART = 4_096
 LONG_BYTES = 1 << 24
 SHORT_BYTES = 128
 
@@ -49,6 +51,10 @@ def encoded_atom(atom: Any) -> bytes:
 
 def encoded_atoms(atoms: Sequence[Any], types: Set[type]) -> bytes:
     """The canonical bytes of many atoms in order; `types` are the types among them."""
+    return text_rows.encoded(atoms, lambda: _encoded_atoms(atoms, types))
+
+
+def _encoded_atoms(atoms: Sequence[Any], types: Set[type]) -> bytes:
     if not types.isdisjoint(TEXTS) and _text_length(atoms, types) > LONG_BYTES:
         return _encoded_apart(atoms)
     return shortened(marshal.dumps(list(atoms), MARSHAL_VERSION))
@@ -198,10 +204,15 @@ def _bytes_of(text: str | bytes) -> bytes:
 
 
 def _encoded_apart(atoms: Sequence[Any]) -> bytes:
-    """Atoms whose text is long, one after the other, so that it is not copied at once."""
+    """Atoms whose text is long, some after the others, so that it is not copied at once."""
     hasher = blake3()
-    for atom in atoms:
-        hasher.update(encoded_atom(atom))
+    for start in range(0, len(atoms), MANY_APART):
+        some = atoms[start : start + MANY_APART]
+        if _text_length(some, set(map(type, some))) <= MANY_APART * SHORT_BYTES:
+            hasher.update(marshal.dumps(list(some), MARSHAL_VERSION))
+            continue
+        for atom in some:
+            hasher.update(encoded_atom(atom))
     return b"\x01apart" + hasher.digest()
 
 

@@ -25,7 +25,7 @@ from nbckpt.runtime.dirty_pages.watches import (
 )
 from nbckpt.runtime.mapped_files import require_there
 
-WATCHED_BYTES = 1 << 20
+WATCHED_BYTES = 512 << 10
 """Smaller memory is hashed sooner than the kernel is asked."""
 
 BATCH = 16

@@ -9,7 +9,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.bench.figures import Figure
-from tests.bench.limits import beginning, everyday, history, large, loops, many, memory, objects
+from tests.bench.limits import (
+    beginning,
+    everyday,
+    frames,
+    history,
+    large,
+    loops,
+    many,
+    memory,
+    objects,
+)
 
 Limit = Callable[[Path, bool], list[Figure]]
 
@@ -28,6 +38,8 @@ LIMITS: dict[str, Limit] = {
         everyday.long_session,
         everyday.figures_around,
         everyday.commands,
+        frames.one_column,
+        frames.only_read,
         loops.plain_loop,
         memory.of_arrays,
         memory.of_objects,
