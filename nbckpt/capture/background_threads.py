@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from types import CodeType, FrameType, MethodType
 from typing import Any, TypeAlias
 
-from nbckpt.capture.background_work import METHODS, AtWork, is_harmless, names_of, work_of_call
+from nbckpt.capture.background_work import METHODS, AtWork, is_harmless, names_of
 from nbckpt.fingerprint.values.homes import is_named, is_users_module, module_of
 from nbckpt.fingerprint.values.raw_members import members_of
 
@@ -38,10 +38,8 @@ def threads_at_work(namespace: Mapping[str, object]) -> list[AtWork]:
         if thread is not threading.current_thread():
             waiting += _waiting_in(thread)
     for function, given in _each_once(waiting):
-        works = work_of_call(function, given, namespace)
-        if not works and (parts := _given_of_users([function, *given], namespace)):
-            works = [AtWork(type(function).__name__, (), given=parts)]
-        found += works
+        if parts := _given_of_users([function, *given], namespace):
+            found.append(AtWork(type(function).__name__, (), given=parts))
     return found
 
 

@@ -119,7 +119,7 @@ def _at_work(namespace: Mapping[str, object]) -> list[AtWork]:
         found += [work._replace(source=task) for work in works]
     for handle in _handles(loop):
         if not handle.cancelled():
-            works = work_of_call(handle._callback, handle._args, namespace)  # noqa: SLF001
+            works = _work_of_call(handle._callback, handle._args, namespace)  # noqa: SLF001
             found += [work._replace(source=handle) for work in works]
     if found:  # who sets the result of a future goes on: its callbacks will be called
         for value in tuple(namespace.values()):
@@ -215,10 +215,10 @@ def _held_by(part: object, frame: FrameType) -> Iterator[object]:
 
 def _work_of_callbacks(future: object, namespace: Mapping[str, object]) -> list[AtWork]:
     called = getattr(future, "_callbacks", None) or ()
-    return [work for call, _ in called for work in work_of_call(call, (), namespace)]
+    return [work for call, _ in called for work in _work_of_call(call, (), namespace)]
 
 
-def work_of_call(
+def _work_of_call(
     callback: object, args: Iterable[object] | None, namespace: Mapping[str, object], depth: int = 3
 ) -> list[AtWork]:
     """Work that a call held by the loop will do, if any of it is the notebook's; else empty."""
@@ -241,7 +241,7 @@ def work_of_call(
         if _attributes_of(value)[0]:
             found += _work_of_coroutine(value, namespace)
         elif type(value) in _CALLED or issubclass(type(value), partial):
-            found += work_of_call(value, (), namespace, depth - 1)
+            found += _work_of_call(value, (), namespace, depth - 1)
     if names_of([value for value in given if not is_harmless(value)], namespace):
         found.append(AtWork(name, (), is_untold=True))
     return found

@@ -12,7 +12,7 @@ import gc
 import logging
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from types import BuiltinFunctionType, CodeType, ModuleType, NoneType
+from types import BuiltinFunctionType, CodeType, MethodType, ModuleType, NoneType
 from typing import Any
 
 from nbckpt.fingerprint.values.homes import DICT_OF_CLASS, module_of_class
@@ -38,6 +38,9 @@ def names_reached(
     held = held_by(roots, namespace)
     if held is None:
         return set(values)
+    held = {i: v for i, v in held.items() if type(v) is not MethodType}  # which nothing changes
+    if not held:
+        return set()
     found = set()
     for name, value in values.items():
         own = held_by([value], namespace)
@@ -92,6 +95,10 @@ def _entered(
         for cls in [v for v in fresh.values() if issubclass(type(v), type)]:
             if enters(cls):  # type: ignore[arg-type]
                 contents += (*DICT_OF_CLASS(cls).values(), *bases_of(cls))  # type: ignore[arg-type]
+    if dict in kinds:
+        spaces = [i for i, v in fresh.items() if type(v) is dict and "__builtins__" in v]
+        for leaf in (*spaces, id(vars(builtins))):
+            fresh.pop(leaf, None)
     doubtful = {kind for kind in kinds if _may_be_leaf(kind)}
     if doubtful:
         for leaf in [i for i, v in fresh.items() if type(v) in doubtful and is_leaf(v)]:
@@ -102,8 +109,7 @@ def _entered(
 def _may_be_leaf(kind: type) -> bool:
     """True if objects of a type may be leaves: see `is_leaf`."""
     return (
-        kind is dict
-        or kind is BuiltinFunctionType
+        kind is BuiltinFunctionType
         or issubclass(kind, (ModuleType, *_LEAVES))
         or module_of_class(kind).partition(".")[0] in _MACHINERY
     )

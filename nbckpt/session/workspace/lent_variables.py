@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MOST_IN_MODULES = 100_000
 """Objects that are looked at in modules; in more, all variables may be held."""
 
-MOST = 1_000_000
+MOST = 100_000
 """Objects that are looked at in variables after one cell; those that are left may be held."""
 
 _CODE = (

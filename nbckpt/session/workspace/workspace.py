@@ -158,9 +158,10 @@ class Workspace(Own):
         Once it ran, `ran` no longer finds those that it touched through a function which it then
         redefined.
         """
-        from nbckpt.fingerprint import code
+        from nbckpt.fingerprint import code, keys
 
-        return self.reach_of(code.names_of_tree(tree))
+        names = code.names_of_tree(tree)
+        return self._with_modules(lambda: keys.reach_of(names, self._namespace), is_over=False)
 
     def reach_of(self, names: Names, values: Collection[object] = ()) -> frozenset[str] | None:
         """Names that code can touch, itself or by modules; None: any.
@@ -182,8 +183,16 @@ class Workspace(Own):
 
         self.tracker.touched(self._with_modules(lambda: Reach(frozenset(), is_into_modules=True)))
 
-    def _with_modules(self, ask: Callable[[], Reach]) -> frozenset[str] | None:
-        """The names of a reach, and those that modules beside the notebook touch; None: any."""
+    def _with_modules(
+        self, ask: Callable[[], Reach], *, is_over: bool = True
+    ) -> frozenset[str] | None:
+        """The names of a reach, and those that modules beside the notebook touch; None: any.
+
+        Parameters
+        ----------
+        is_over
+            Whether the code may have lent what it names; else what is lent is known already.
+        """
         from nbckpt.fingerprint import keys
 
         try:
@@ -191,7 +200,7 @@ class Workspace(Own):
                 names, is_into_modules = ask()
                 if names is None or not is_into_modules:
                     return names
-                lent = keys.sharing(self._lent.look(names), self._namespace)
+                lent = keys.sharing(self._lent.look(names if is_over else ()), self._namespace)
                 called = keys.touched(self._lent.called, self._namespace)
         except USER_CODE_ERRORS:  # whatever a value's own code raises when it is looked at
             return None
