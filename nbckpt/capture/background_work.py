@@ -1,16 +1,12 @@
-"""Work of a notebook that runs beside its cells: tasks and callbacks of the loop, threads."""
+"""Work of a notebook that runs beside its cells: tasks, and callbacks of the loop."""
 
 from __future__ import annotations
 
 import ast
 import gc
 import sys
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from itertools import chain
-from operator import attrgetter
-from queue import SimpleQueue
 from types import (
     BuiltinMethodType,
     CellType,
@@ -22,9 +18,12 @@ from types import (
 )
 from typing import Any, NamedTuple
 
-from nbckpt.fingerprint.values.homes import is_user_file
+from nbckpt.fingerprint.values.homes import (
+    is_user_file,
+    module_of_class,
+)
 from nbckpt.fingerprint.values.plain import ATOMS
-from nbckpt.fingerprint.values.raw_members import member_of_class, members_of
+from nbckpt.fingerprint.values.raw_members import member_of_class
 
 _WAITS = (ast.Await, ast.AsyncFor, ast.AsyncWith)
 
@@ -55,6 +54,8 @@ class AtWork(NamedTuple):
         Whether it can change variables that are not told by these two.
     source
         The task, the future, or what the loop is going to call.
+    given
+        What a thread was given: it can change that, and call it.
     """
 
     name: str
@@ -62,6 +63,7 @@ class AtWork(NamedTuple):
     holds: frozenset[str] = frozenset()
     is_untold: bool = False
     source: object = None
+    given: tuple[object, ...] = ()
 
 
 def left_at_work(before: Iterable[AtWork], after: Iterable[AtWork]) -> tuple[str, ...]:
@@ -127,83 +129,6 @@ def _at_work(namespace: Mapping[str, object]) -> list[AtWork]:
     return found
 
 
-def threads_at_work(namespace: Mapping[str, object]) -> list[AtWork]:
-    """The threads that are in code of the notebook just now, or will be, but this one."""
-    found = []
-    for ident, code in _code_of_threads(namespace).items():
-        thread: Any = threading._active.get(ident)  # type: ignore[attr-defined]  # noqa: SLF001
-        # Not the frames' locals: to read these of a frame that runs makes it hold them.
-        given = [*getattr(thread, "_args", ()), *getattr(thread, "_kwargs", {}).values()]
-        found.append(AtWork(code[-1].co_name, code, frozenset(_names_of(given, namespace))))
-    for thread in list(threading._active.values()):  # type: ignore[attr-defined]  # noqa: SLF001
-        if thread is not threading.current_thread():
-            for function, given in _each_once(_waiting_in(thread)):
-                found += _work_of_call(function, given, namespace)
-    return found
-
-
-def _waiting_in(thread: Any) -> Iterator[tuple[object, list[object]]]:
-    """Calls that a thread of Python's will make: those of a timer, and of a pool's queue."""
-    members = members_of(thread)  # a class of the notebook may say anything of them
-    if issubclass(type(thread), threading.Timer):
-        done = members.get("finished")  # cancelled, or run already
-        if type(done) is not threading.Event or not done.is_set():
-            given = [*_items(members.get("args")), *_items(members.get("kwargs"))]
-            yield members.get("function"), given
-        return
-    pools = sys.modules.get("concurrent.futures.thread")
-    queues = [part for part in _items(members.get("_args")) if type(part) is SimpleQueue]
-    if pools is None or not queues:
-        return
-    # The items themselves since Python 3.13, before that a list of them.
-    held = gc.get_referents(*queues)
-    items = [*held, *chain.from_iterable(list(part) for part in held if type(part) is list)]
-    for item in items:
-        if type(item) is pools._WorkItem:  # noqa: SLF001  # others are no calls of a pool
-            # One member since Python 3.14.
-            function, args, named = getattr(item, "task", None) or _members_of_work(item)
-            yield function, [*args, *named.values()]
-
-
-_members_of_work = attrgetter("fn", "args", "kwargs")
-
-
-def _items(given: object) -> list[object]:
-    """The values of a tuple, list or dict of Python's; of anything else none."""
-    if type(given) is dict:
-        return [*given.values()]
-    return [*given] if type(given) is tuple or type(given) is list else []
-
-
-def _each_once(
-    calls: Iterable[tuple[object, list[object]]],
-) -> Iterator[tuple[object, list[object]]]:
-    """Calls of one function, or of one method of an object, as a call with all that is given."""
-    found: dict[object, tuple[object, list[object]]] = {}
-    for function, given in calls:
-        of_object = type(function) in _METHODS or type(function) is MethodType
-        own: Any = function
-        key = (id(own.__self__), own.__name__) if of_object else id(function)
-        found.setdefault(key, (function, []))[1].extend(given)
-    yield from found.values()
-
-
-def _code_of_threads(namespace: Mapping[str, object]) -> dict[int, tuple[CodeType, ...]]:
-    frames = sys._current_frames()  # noqa: SLF001  # no other way
-    frames.pop(threading.get_ident(), None)  # this one, which holds these: a circle
-    found = {
-        ident: tuple(f.f_code for f in _stack(frame) if f.f_globals is namespace)
-        for ident, frame in frames.items()
-    }
-    return {ident: code for ident, code in found.items() if code}
-
-
-def _stack(frame: FrameType | None) -> Iterator[FrameType]:
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
-
-
 def _handles(loop: Any) -> Iterator[Any]:
     """Pending handles of a loop of the standard library; of other loops nothing is known."""
     yield from tuple(getattr(loop, "_scheduled", ()))
@@ -214,7 +139,7 @@ def _handles(loop: Any) -> Iterator[Any]:
         yield from (handle for handle in key.data or () if handle is not None)
 
 
-def _names_of(values: Iterable[object], namespace: Mapping[str, object]) -> list[str]:
+def names_of(values: Iterable[object], namespace: Mapping[str, object]) -> list[str]:
     """The variables that hold one of these very objects."""
     ids = {id(value) for value in values if type(value) not in ATOMS}
     return [name for name, value in tuple(namespace.items()) if id(value) in ids] if ids else []
@@ -232,13 +157,13 @@ def _work_of_coroutine(coroutine: object, namespace: Mapping[str, object]) -> li
     elsewhere: list[object] = []
     for part, frame in chain:
         if frame is None:
-            is_untold = is_untold or not _is_harmless(part)
+            is_untold = is_untold or not is_harmless(part)
             continue
         held = [value for value in _held_by(part, frame) if id(value) not in parts]
         if frame.f_globals is namespace:
             code.append(frame.f_code)
             # Which variables what is local there belongs to is not known.
-            is_ours, is_untold = True, is_untold or not all(map(_is_harmless, held))
+            is_ours, is_untold = True, is_untold or not all(map(is_harmless, held))
         elif is_user_file(frame.f_code.co_filename):
             is_ours = is_untold = True  # the state of a module may be what a variable holds
         else:
@@ -247,7 +172,7 @@ def _work_of_coroutine(coroutine: object, namespace: Mapping[str, object]) -> li
     if not is_ours:
         return []
     # A library that waits changes what it was given, perhaps; parts of variables rarely.
-    holds = frozenset(_names_of(elsewhere, namespace))
+    holds = frozenset(names_of(elsewhere, namespace))
     return [AtWork(name, tuple(code), holds, is_untold=is_untold)]
 
 
@@ -298,14 +223,14 @@ def _work_of_call(
 ) -> list[AtWork]:
     """Work that a call held by the loop will do, if any of it is the notebook's; else empty."""
     function, given = _unwrapped(callback)
-    holder = function.__self__ if type(function) in _METHODS else None
+    holder = function.__self__ if type(function) in METHODS else None
     given += [holder, *(args or ())]
     name = function.__name__ if type(function) in _NAMED else type(function).__name__
     if type(function) is FunctionType:
         if function.__globals__ is namespace:
             given += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
             given += map(_content, function.__closure__ or ())
-            is_untold = not all(map(_is_harmless, given))
+            is_untold = not all(map(is_harmless, given))
             return [AtWork(name, (function.__code__,), is_untold=is_untold)]
         if is_user_file(function.__code__.co_filename):
             return [AtWork(name, (), is_untold=True)]
@@ -317,13 +242,13 @@ def _work_of_call(
             found += _work_of_coroutine(value, namespace)
         elif type(value) in _CALLED or issubclass(type(value), partial):
             found += _work_of_call(value, (), namespace, depth - 1)
-    if _names_of([value for value in given if not _is_harmless(value)], namespace):
+    if names_of([value for value in given if not is_harmless(value)], namespace):
         found.append(AtWork(name, (), is_untold=True))
     return found
 
 
-_METHODS = frozenset({BuiltinMethodType, MethodWrapperType})
-_NAMED = _METHODS | {FunctionType}
+METHODS = frozenset({BuiltinMethodType, MethodWrapperType})
+_NAMED = METHODS | {FunctionType}
 _CALLED = _NAMED | {MethodType}
 
 
@@ -354,14 +279,17 @@ def _content(cell: CellType) -> object:
         return None
 
 
-def _is_harmless(value: object) -> bool:
+def is_harmless(value: object) -> bool:
     """True if nothing of the notebook's is changed through it."""
     kind = type(value)
     if kind in ATOMS:
         return True
     if kind is MethodType:  # a hook of the loop in each generator
-        return _is_harmless(value.__self__)  # type: ignore[attr-defined]  # a method
+        return is_harmless(value.__self__)  # type: ignore[attr-defined]  # a method
     asyncio: Any = sys.modules.get("asyncio")
     if asyncio is not None and issubclass(kind, asyncio.AbstractEventLoop):
         return True
-    return kind.__name__ in _HARMLESS and kind.__module__.partition(".")[0].lstrip("_") == "asyncio"
+    return (
+        kind.__name__ in _HARMLESS
+        and module_of_class(kind).partition(".")[0].lstrip("_") == "asyncio"
+    )

@@ -20,6 +20,7 @@ from cloudpickle import cloudpickle
 from nbckpt.codecs.loading import LOADING, from_namespace
 from nbckpt.codecs.pickler import CellRef, NamespacePickler
 from nbckpt.codecs.sources import know_source, source_of
+from nbckpt.errors import USER_CODE_ERRORS
 from nbckpt.fingerprint.user_names import DECORATED
 from nbckpt.fingerprint.values.homes import is_user_file
 
@@ -33,8 +34,11 @@ NAMED: tuple[type, ...] = (
 def is_importable(obj: Any) -> bool:
     """True if another process gets `obj`, which is one of `NAMED`, by importing its module."""
     if isinstance(obj, type | FunctionType):
-        meet_module(obj.__module__)
-        return bool(cloudpickle._should_pickle_by_reference(obj))  # noqa: SLF001  # no public twin
+        try:
+            meet_module(obj.__module__)
+            return bool(cloudpickle._should_pickle_by_reference(obj))  # noqa: SLF001  # no public twin
+        except USER_CODE_ERRORS:  # of a metaclass
+            return False
     holder = None if obj.__module__ == "__main__" else sys.modules.get(obj.__module__)
     return getattr(holder, obj.__name__, None) is obj
 

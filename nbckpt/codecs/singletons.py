@@ -208,7 +208,7 @@ def _names_in(package: str) -> dict[int, str]:
     known = _known_names.get(package)
     if known is None or known[0] != len(members):
         skipped = (FunctionType, BuiltinFunctionType, type, ModuleType, *ATOMS)
-        own = ((n, v) for n, v in members.items() if not n.startswith("__"))
+        own = ((n, v) for n, v in members.items() if type(n) is str and n[:2] != "__")
         names = {id(v): n for n, v in own if not isinstance(v, skipped)}
         known = _known_names[package] = len(members), names
     return known[1]

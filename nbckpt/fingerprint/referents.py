@@ -8,12 +8,16 @@ only the one changes the other.
 from __future__ import annotations
 
 import builtins
+import gc
 import logging
-from collections.abc import Iterable, Mapping
-from types import BuiltinFunctionType, CodeType, ModuleType, NoneType
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from types import BuiltinFunctionType, CodeType, MethodType, ModuleType, NoneType
+from typing import Any
 
-from nbckpt.fingerprint.reachability import referents_of
+from nbckpt.fingerprint.values.homes import DICT_OF_CLASS, module_of_class
 from nbckpt.fingerprint.values.plain import ATOMS
+from nbckpt.fingerprint.values.raw_members import bases_of
 
 MOST = 20_000
 """Objects that are looked at in one value; in a larger one anything may be."""
@@ -31,9 +35,12 @@ def names_reached(
 ) -> set[str]:
     """Of `names`, the variables that hold what can change and what one of `roots` holds, too."""
     values = {n: namespace[n] for n in names if type(namespace[n]) not in ATOMS}
-    held = held_by(list(roots), namespace)
+    held = held_by(roots, namespace)
     if held is None:
         return set(values)
+    held = {i: v for i, v in held.items() if type(v) is not MethodType}  # which nothing changes
+    if not held:
+        return set()
     found = set()
     for name, value in values.items():
         own = held_by([value], namespace)
@@ -42,24 +49,82 @@ def names_reached(
     return found
 
 
-def held_by(roots: list[object], namespace: object) -> dict[int, object] | None:
-    """Objects that can change that `roots` hold: id → object; None if there are too many."""
+def held_by(
+    roots: Iterable[object],
+    namespace: object,
+    most: int = MOST,
+    enters: Callable[[type], bool] = lambda _: False,
+) -> dict[int, object] | None:
+    """Objects that can change that `roots` hold: id → object; None if there are too many.
+
+    Each level is looked at in a few calls into C.
+
+    Parameters
+    ----------
+    most
+        Objects that are looked at.
+    enters
+        Which classes are looked into.
+    """
     found: dict[int, object] = {}
     seen: dict[int, object] = {id(namespace): namespace}
-    queue = roots
-    while queue:
-        value = queue.pop()
-        if id(value) in seen or is_leaf(value):
-            continue
-        if len(seen) > MOST:
+    level = list(roots)
+    while level:
+        kinds = set(map(type, level))
+        if not kinds.isdisjoint(ATOMS):  # of a million numbers each would be asked
+            kinds -= ATOMS
+            level = [value for value in level if type(value) in kinds]
+        fresh = {id(value): value for value in level}
+        for known in fresh.keys() & seen.keys():
+            del fresh[known]
+        if len(seen) + len(fresh) > most:
             return None
-        seen[id(value)] = value
-        if type(value) is not tuple:
-            found[id(value)] = value
-        inside = referents_of(value)
-        if not set(map(type, inside)) <= ATOMS:  # of a million numbers each would be asked
-            queue += [part for part in inside if type(part) not in ATOMS]
+        seen |= fresh
+        level, classes = _entered(fresh, kinds, enters)
+        found |= fresh if tuple not in kinds else {id(v): v for v in level if type(v) is not tuple}
+        level = [*gc.get_referents(*level), *_unknown_to_collector(level, kinds), *classes]
     return found
+
+
+def _entered(
+    fresh: dict[int, object], kinds: set[type], enters: Callable[[type], bool]
+) -> tuple[list[object], list[object]]:
+    """The objects that are looked into, which stay alone in `fresh`, and contents of classes."""
+    contents: list[object] = []
+    if any(issubclass(kind, type) for kind in kinds):
+        for cls in [v for v in fresh.values() if issubclass(type(v), type)]:
+            if enters(cls):  # type: ignore[arg-type]
+                contents += (*DICT_OF_CLASS(cls).values(), *bases_of(cls))  # type: ignore[arg-type]
+    if dict in kinds:
+        spaces = [i for i, v in fresh.items() if type(v) is dict and "__builtins__" in v]
+        for leaf in (*spaces, id(vars(builtins))):
+            fresh.pop(leaf, None)
+    doubtful = {kind for kind in kinds if _may_be_leaf(kind)}
+    if doubtful:
+        for leaf in [i for i, v in fresh.items() if type(v) in doubtful and is_leaf(v)]:
+            del fresh[leaf]
+    return [*fresh.values()], contents
+
+
+def _may_be_leaf(kind: type) -> bool:
+    """True if objects of a type may be leaves: see `is_leaf`."""
+    return (
+        kind is BuiltinFunctionType
+        or issubclass(kind, (ModuleType, *_LEAVES))
+        or module_of_class(kind).partition(".")[0] in _MACHINERY
+    )
+
+
+def _unknown_to_collector(level: list[object], kinds: set[type]) -> list[object]:
+    """What arrays among some objects hold: the elements, and the arrays that they are views of."""
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is None or not hasattr(numpy, "ndarray"):
+        return []
+    kinds = {kind for kind in kinds if issubclass(kind, numpy.ndarray)}
+    arrays: list[Any] = [value for value in level if type(value) in kinds] if kinds else []
+    bases = [base for array in arrays if (base := array.base) is not None]
+    holding = (array for array in arrays if array.dtype.hasobject)
+    return [*bases, *map(numpy.ndarray.tolist, holding)]  # of no subclass
 
 
 def is_leaf(value: object) -> bool:
@@ -71,7 +136,7 @@ def is_leaf(value: object) -> bool:
         return isinstance(value.__self__, ModuleType | NoneType)  # type: ignore[attr-defined]
     if kind in ATOMS or issubclass(kind, _LEAVES):
         return True
-    if str(kind.__module__).partition(".")[0] in _MACHINERY:
+    if module_of_class(kind).partition(".")[0] in _MACHINERY:
         return True
     if value is vars(builtins):  # each function holds it
         return True

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from types import CodeType, FunctionType, MethodType
+from collections.abc import Iterable
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.capture.background_work import AtWork, at_work, threads_at_work
+from nbckpt.capture.background_threads import threads_at_work
+from nbckpt.capture.background_work import AtWork, at_work
+from nbckpt.fingerprint.code.bytecode import NOTHING
+from nbckpt.fingerprint.values.homes import is_users_module
 from nbckpt.fingerprint.values.widgets import callbacks_of, may_hold_widgets, shown_widgets
 from nbckpt.steps.execution.step_state import StepState
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
+    from nbckpt.session.workspace.workspace import Workspace
 
 AROUND = ("pre_execute", "pre_run_cell", "post_run_cell", "post_execute")
+
+_OF_SHELL = frozenset({"nbckpt", "IPython", "ipykernel", "matplotlib_inline"})
 
 
 class BackgroundChanges:
@@ -36,12 +42,12 @@ class BackgroundChanges:
         try:
             session.state(StepState).at_work = at_work(session.namespace)
             works = [*session.state(StepState).at_work, *threads_at_work(session.namespace)]
-            self.names = touched_at_work(works, session.namespace)
+            self.names = touched_at_work(works, session.workspace)
         except Exception:  # whatever a loop or thread of another kind says: it may be anything
             self.names = None
 
 
-def touched_by_callbacks(events: Any, namespace: Mapping[str, object]) -> frozenset[str] | None:
+def touched_by_callbacks(events: Any, workspace: Workspace) -> frozenset[str] | None:
     """The names that callbacks of a shell's events can change; None: any.
 
     Parameters
@@ -49,22 +55,29 @@ def touched_by_callbacks(events: Any, namespace: Mapping[str, object]) -> frozen
     events
         The shell's, where they are registered.
     """
-    return _touched_by([f.__code__ for f in _users(events, namespace)], namespace)
+    called = [f for event in AROUND for f in events.callbacks.get(event, ())]
+    users = [f for f in called if not _is_of_library(f)]
+    return workspace.reach_of(NOTHING, users) if users else frozenset()
 
 
-def touched_at_work(
-    works: Iterable[AtWork], namespace: Mapping[str, object]
-) -> frozenset[str] | None:
+def touched_at_work(works: Iterable[AtWork], workspace: Workspace) -> frozenset[str] | None:
     """The names that what goes on beside the cells can change; None: any."""
     works = list(works)
     if any(work.is_untold for work in works):
         return None
     held = frozenset(name for work in works for name in work.holds)
-    touched = _touched_by([code for work in works for code in work.code], namespace)
+    code = [code for work in works for code in work.code]
+    given = [value for work in works for value in work.given]
+    if not code and not given:
+        return held
+    from nbckpt.fingerprint.code import names_of_code
+    from nbckpt.fingerprint.code.bytecode import union
+
+    touched = workspace.reach_of(union(map(names_of_code, code)), given)
     return None if touched is None else touched | held
 
 
-def touched_by_pages(namespace: Mapping[str, object]) -> frozenset[str] | None:
+def touched_by_pages(workspace: Workspace) -> frozenset[str] | None:
     """The names that a message from a page to a widget can change; None: any.
 
     The widgets themselves, wherever a variable holds them, and what the callbacks change that
@@ -73,10 +86,11 @@ def touched_by_pages(namespace: Mapping[str, object]) -> frozenset[str] | None:
     shown = [widget for widget in shown_widgets() if not _is_of_nbckpt(type(widget))]
     if not shown:
         return frozenset()
+    namespace = workspace.tracker.namespace
     called = [_plain(callback) for widget in shown for callback in callbacks_of(widget)]
     if not all(type(f) is FunctionType and f.__globals__ is namespace for f in called):
         return None
-    changed = _touched_by([f.__code__ for f in called], namespace)
+    changed = workspace.reach_of(NOTHING, called)
     return None if changed is None else changed | may_hold_widgets(namespace)
 
 
@@ -88,22 +102,12 @@ def _plain(callback: object) -> Any:
     return callback.__func__ if type(callback) is MethodType else callback
 
 
-def _touched_by(code: list[CodeType], namespace: Mapping[str, object]) -> frozenset[str] | None:
-    if not code:
-        return frozenset()
-    from nbckpt.fingerprint import keys
-    from nbckpt.fingerprint.code import names_of_code
-    from nbckpt.fingerprint.code.bytecode import union
-
-    try:
-        return keys.touched(union(map(names_of_code, code)), namespace)
-    except Exception:  # whatever a value's own code raises when it is looked at
-        return None
-
-
-def _users(events: Any, namespace: Mapping[str, object]) -> Iterator[FunctionType]:
-    for event in AROUND:
-        for callback in events.callbacks.get(event, ()):
-            function = _plain(callback)
-            if type(function) is FunctionType and function.__globals__ is namespace:
-                yield function
+def _is_of_library(callback: object) -> bool:
+    """True for a function or method of a library's that was not made around one of the user's."""
+    function = _plain(callback)
+    if type(function) is not FunctionType:
+        return False
+    home = str(function.__globals__.get("__name__"))
+    if home.partition(".")[0] in _OF_SHELL:
+        return True
+    return not function.__closure__ and not is_users_module(home)

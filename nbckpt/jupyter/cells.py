@@ -190,7 +190,7 @@ class Cells:
         if self._cell.info is None and not self._may_be_loading:
             self.session.workspace.runs(None)
             self.session.workspace.observer.ran_unseen()
-            self.session.workspace.tracker.touched(touched_by_pages(self.session.namespace))
+            self.session.workspace.tracker.touched(touched_by_pages(self.session.workspace))
 
     def after(self, result: Any) -> None:
         """Checkpoint what the cell did (the event `post_run_cell`)."""
@@ -218,7 +218,7 @@ class Cells:
             self._notify_unseen(cell.info)
         shown = cell.recorder.stop() if cell.recorder is not None else []
         run_s = time.perf_counter() - cell.began
-        by_callbacks = touched_by_callbacks(self.shell.events, self.session.namespace)
+        by_callbacks = touched_by_callbacks(self.shell.events, self.session.workspace)
         self.session.workspace.tracker.touched(by_callbacks)
         self._background.note()
         subject = "this cell" if cell.step is None else f"checkpoint {cell.step.request.name!r}"

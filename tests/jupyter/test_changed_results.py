@@ -10,6 +10,17 @@ from tests.notebooks import resumed, run
 
 
 @pytest.mark.slow
+def test_what_is_changed_through_another_name_of_the_results_is_kept(auto: Any) -> None:
+    run(auto, "class P:\n    def __init__(self, n): self.n = n\nresults = Out")
+    run(auto, "objects = [P(n) for n in range(3000)]")
+    run(auto, "objects[0]")
+
+    run(auto, "results[3].n = 1000")
+
+    assert resumed(auto)["objects"][0].n == 1000
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [
@@ -18,6 +29,9 @@ from tests.notebooks import resumed, run
         "list(Out.values())[0].n = 1000",
         "def g(): Out[2].n = 1000\ng()",
         "_2.n = 1000",
+        "o = Out\n---\no[2].n = 1000",
+        "import collections; Out = collections.UserDict(Out)\n---\nOut[2].n = 1000",
+        "class D(dict): pass\nOut = D(Out)\n---\nOut[2].n = 1000",
     ],
 )
 def test_what_a_cell_changes_through_the_results_is_kept(auto: Any, change: str) -> None:
@@ -28,6 +42,7 @@ def test_what_a_cell_changes_through_the_results_is_kept(auto: Any, change: str)
     run(auto, "objects[0]")
     assert auto.user_ns["Out"][2] is auto.user_ns["objects"][0]
 
-    run(auto, change)
+    for cell in change.split("\n---\n"):
+        run(auto, cell)
 
     assert resumed(auto)["objects"][0].n == 1000

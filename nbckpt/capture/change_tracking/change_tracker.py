@@ -17,52 +17,13 @@ from nbckpt.capture.change_tracking.identity import (
     identity_of,
     is_fixed,
 )
-from nbckpt.capture.change_tracking.kept_variables import HeldObjects, KeptVariables
+from nbckpt.capture.change_tracking.kept_variables import HeldObjects, KeptVariables, Refusals
 from nbckpt.capture.change_tracking.live_names import LiveNames
 from nbckpt.digests import Digest
 from nbckpt.fingerprint import random_generators
-from nbckpt.fingerprint.reachability import reaches
-from nbckpt.fingerprint.user_names import text_of_name
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.model import Manifest, Refusal
 from nbckpt.runtime.dict_version import version_of
-
-_ODD = "globals()[…] made it"
-
-
-class Refusals(dict[str, Refusal]):
-    """Name → refusal of a variable, as of the last look."""
-
-    def renew(
-        self, looked_at: set[str], now: Mapping[str, object], namespace: dict[str, object]
-    ) -> None:
-        """Have what holds, or is held by, something that may have changed count as changed.
-
-        Parameters
-        ----------
-        looked_at
-            Names of what may have changed.
-        now
-            What the variables hold while they are looked at.
-        """
-        present = [n for n in looked_at if n in now]
-        for name in self.keys() - looked_at:
-            if name in now and any(
-                reaches(now[n], now[name], namespace) or reaches(now[name], now[n], namespace)
-                for n in present
-            ):
-                self[name] = Refusal(*self[name])
-
-    def listed(self, odd: Iterable[object], now: Mapping[str, object]) -> tuple[Refusal, ...]:
-        """All of them, and those of keys that are no name that code can use."""
-        return (*self.values(), *(_refusal_of_key(key, now) for key in odd))
-
-
-def _refusal_of_key(key: object, now: Mapping[str, object]) -> Refusal:
-    value = now.get(key)  # type: ignore[call-overload]  # a namespace may have any keys
-    why = f"is under a name that no code can use: bind it to another ({_ODD})"
-    text = text_of_name(key)
-    return Refusal(text, text, type(value).__name__, why)
 
 
 class ChangeTracker:
@@ -97,6 +58,7 @@ class ChangeTracker:
         self._version_looked_at: int | None = None
         self._doubtful: set[str] = set()  # that they hold what they held
         self._gone: set[str] = set()
+        self._touched: set[str] | None = None
         self._pending: set[str] | None = set(self.user_names())  # None: any name may have changed
 
     def user_names(self) -> tuple[str, ...]:
@@ -128,6 +90,8 @@ class ChangeTracker:
             self._version = version
             self._doubtful |= moves.bound
             self._gone |= moves.gone
+            if self._touched is not None:
+                self._touched |= moves.bound
         self._is_compared = is_copied
         return self._names
 
@@ -137,10 +101,35 @@ class ChangeTracker:
 
     def touched(self, names: Iterable[str] | None) -> None:
         """Note that code ran which may have changed `names`; None is all of them."""
+        if names is None:
+            self._pending = self._touched = None
+            return
+        names = set(names)
+        if self._pending is not None:
+            self._pending |= names
+        if self._touched is not None:
+            self._touched |= names
+
+    def take_touched(self) -> set[str] | None:
+        """The names that were touched or bound since this was asked last; None: any.
+
+        A look at the variables in between makes no difference.
+        """
+        self.live()
+        touched, self._touched = self._touched, set()
+        return touched
+
+    def may_hold_parts_of(self, names: set[str] | None) -> Set[str]:
+        """The names that may share an object with what some held, or hold; None: with any.
+
+        What a variable shares that cannot be kept is not known: with one of these it is all. So it
+        is with what was touched and not looked at since.
+        """
+        present = self.present()
         if names is None or self._pending is None:
-            self._pending = None
-        else:
-            self._pending.update(names)
+            return present
+        unsure = names | self._pending
+        return present if unsure & self.refusals.keys() else self.closed(unsure, present)
 
     def let_go(self, names: Iterable[str] | None) -> None:
         """Hold no object of `names` any longer: code that may drop it is about to run.
@@ -165,6 +154,8 @@ class ChangeTracker:
         self.objects[name] = identity_of(self.namespace.get(name))
         self._doubtful.add(name)
         self._gone.add(name)  # if it is not there, as a look will tell
+        if self._touched is not None:
+            self._touched.add(name)
         if self._pending is not None:
             self._pending.discard(name)
 

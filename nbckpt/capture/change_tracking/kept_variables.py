@@ -1,15 +1,17 @@
-"""The variables as they are kept, with what is asked of all of them in each cell."""
+"""The variables as they are kept, and those that cannot be, with what each cell asks of them."""
 
 from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from nbckpt.capture.change_tracking.identity import Identity
 from nbckpt.digests import digest_of
 from nbckpt.fingerprint import random_generators
-from nbckpt.model import Variable
+from nbckpt.fingerprint.reachability import reaches
+from nbckpt.fingerprint.user_names import text_of_name
+from nbckpt.model import Refusal, Variable
 from nbckpt.runtime.snapshot_dict import SnapshotDict
 
 _BUCKETS = 256
@@ -21,6 +23,8 @@ _IN_PAGES = re.compile(r"(numpy|pandas|polars|pyarrow|torch)\.")
 
 _NEVER = object()
 """Sentinel that no variable holds."""
+
+_ODD = "globals()[…] made it"
 
 
 class KeptVariables(SnapshotDict[str, Variable]):
@@ -119,3 +123,38 @@ class HeldObjects(SnapshotDict[str, object]):
         """Those of `names` (None: all) whose objects live on because they are remembered."""
         found = ((n, self.get(n)) for n in (list(self) if names is None else names))
         return [n for n, known in found if type(known) is Identity and known.keeps_alive]
+
+
+class Refusals(dict[str, Refusal]):
+    """Name → refusal of a variable, as of the last look."""
+
+    def renew(
+        self, looked_at: set[str], now: Mapping[str, object], namespace: dict[str, object]
+    ) -> None:
+        """Have what holds, or is held by, something that may have changed count as changed.
+
+        Parameters
+        ----------
+        looked_at
+            Names of what may have changed.
+        now
+            What the variables hold while they are looked at.
+        """
+        present = [n for n in looked_at if n in now]
+        for name in self.keys() - looked_at:
+            if name in now and any(
+                reaches(now[n], now[name], namespace) or reaches(now[name], now[n], namespace)
+                for n in present
+            ):
+                self[name] = Refusal(*self[name])
+
+    def listed(self, odd: Iterable[object], now: Mapping[str, object]) -> tuple[Refusal, ...]:
+        """All of them, and those of keys that are no name that code can use."""
+        return (*self.values(), *(_refusal_of_key(key, now) for key in odd))
+
+
+def _refusal_of_key(key: object, now: Mapping[str, object]) -> Refusal:
+    value = now.get(key)  # type: ignore[call-overload]  # a namespace may have any keys
+    why = f"is under a name that no code can use: bind it to another ({_ODD})"
+    text = text_of_name(key)
+    return Refusal(text, text, type(value).__name__, why)

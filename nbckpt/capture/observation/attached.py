@@ -20,6 +20,7 @@ from nbckpt.fingerprint.code import Names
 from nbckpt.fingerprint.keys.inputs import Inputs
 from nbckpt.fingerprint.referents import is_leaf
 from nbckpt.fingerprint.values.plain import ATOMS
+from nbckpt.fingerprint.values.raw_members import members_of
 
 _CODE = (FunctionType, ModuleType, type, MethodType, BuiltinFunctionType)
 _LONG = 20_000
@@ -110,7 +111,7 @@ class Attached:
         try:
             value: Any = self.value
             if issubclass(type(value), ModuleType) and not is_named_module(value):
-                members = {k: v for k, v in vars(value).items() if not k.startswith("__")}
+                members = {k: v for k, v in vars(value).items() if type(k) is str and k[:2] != "__"}
                 inputs.value("attached", members, frozenset())
             elif issubclass(type(value), FunctionType | type) and not is_users(value, namespace):
                 home = f"{value.__module__}:{value.__qualname__}"
@@ -187,7 +188,7 @@ def standing_of(attached: Attached) -> dict[str, Json]:
 
 def is_named_module(value: object) -> bool:
     """True if a module was imported, not made by hand."""
-    return getattr(value, "__spec__", None) is not None
+    return members_of(value).get("__spec__") is not None
 
 
 def what_of(change: Change) -> str:

@@ -19,7 +19,7 @@ from nbckpt.capture.observation.stores import Codes, can_set, resolved, texts_of
 from nbckpt.capture.observation.words_of_code import words_of_all, words_of_tree
 from nbckpt.fingerprint.code.bytecode import words_of
 from nbckpt.fingerprint.user_names import Own
-from nbckpt.fingerprint.values.homes import is_users_module
+from nbckpt.fingerprint.values.homes import is_users_module, module_of
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.fingerprint.values.segments import is_plain
 
@@ -138,10 +138,6 @@ class Attribution(Own):
 def _library_of(value: object) -> str:
     """The top package of a module, a function or class, or of an instance's class."""
     kind = type(value)
-    if issubclass(kind, ModuleType):
-        name = value.__name__  # type: ignore[attr-defined]
-    elif issubclass(kind, FunctionType | BuiltinFunctionType | MethodType | type):
-        name = getattr(value, "__module__", None)
-    else:
-        name = kind.__module__
-    return str(name).partition(".")[0]
+    if issubclass(kind, BuiltinFunctionType | MethodType):
+        return str(getattr(value, "__module__", None)).partition(".")[0]
+    return module_of(value).partition(".")[0]

@@ -18,6 +18,7 @@ from typing import Any
 
 from nbckpt.fingerprint.reachability import referents_of
 from nbckpt.fingerprint.referents import is_leaf
+from nbckpt.fingerprint.values.homes import members_of_class, module_of_class
 from nbckpt.fingerprint.values.plain import ATOMS
 
 MOST = 1_000_000
@@ -136,9 +137,10 @@ def _parts_of(value: Any, modules: Collection[str]) -> Sequence[object] | None:
     if kind in _PLAIN:
         return None if kind is dict and is_leaf(value) else referents_of(value)
     if issubclass(kind, type):
-        is_made = value.__module__ == "__main__" or "<locals>" in value.__qualname__
-        is_own = is_made or value.__module__ in modules
-        return [v for n, v in list(vars(value).items()) if n[:2] != "__"] if is_own else None
+        home = module_of_class(value)
+        is_own = home == "__main__" or home in modules or "<locals>" in value.__qualname__
+        own = members_of_class(value).items()
+        return [v for n, v in own if n[:2] != "__"] if is_own else None
     if issubclass(kind, FunctionType):
         # By their containers, of which two functions may have the same.
         state = (value.__closure__, value.__defaults__, value.__kwdefaults__, vars(value))
@@ -161,7 +163,7 @@ def _indirect(value: Any) -> list[object]:
     kind = type(value)
     if _is_table(value, kind):
         return [*_objects_in_table(value)]
-    if str(kind.__module__).partition(".")[0] == "torch" and hasattr(value, "untyped_storage"):
+    if module_of_class(kind).partition(".")[0] == "torch" and hasattr(value, "untyped_storage"):
         return [value.untyped_storage()]
     return [value.obj] if kind is memoryview else []
 
@@ -189,7 +191,7 @@ def _can_change(value: Any) -> bool:
 
 def _is_of_libraries(value: Any, kind: type) -> bool:
     """True if it is one of the objects that NumPy and pandas share among many, and never change."""
-    home = str(kind.__module__).partition(".")[0]
+    home = module_of_class(kind).partition(".")[0]
     library = sys.modules.get(home) if home in ("numpy", "pandas") else None
     if library is None:
         return False
@@ -206,7 +208,7 @@ def _is_array(value: object) -> bool:
 
 def _is_table(value: Any, kind: type) -> bool:
     """True if it is a table of pandas, where tables copy on write."""
-    if kind.__module__ != "pandas" or not hasattr(value, "_mgr"):
+    if module_of_class(kind) != "pandas" or not hasattr(value, "_mgr"):
         return False
     return int(sys.modules["pandas"].__version__.partition(".")[0]) >= 3
 

@@ -15,7 +15,7 @@ from nbckpt.capture.observation.changes import ABSENT, Kind
 from nbckpt.capture.observation.dict_versions import DictVersions
 from nbckpt.capture.observation.registries import TABLES, found_at, is_registry, shell_tables
 from nbckpt.fingerprint.user_names import Own
-from nbckpt.fingerprint.values.homes import is_users_module
+from nbckpt.fingerprint.values.homes import is_users_module, module_of_class
 from nbckpt.fingerprint.values.plain import ATOMS
 
 _HEAP, _IMMUTABLE = 1 << 9, 1 << 8
@@ -214,8 +214,8 @@ class FollowedTables(Own):
         flags = _FLAGS_OF_CLASS.__get__(cls)
         if not flags & _HEAP or flags & _IMMUTABLE:
             return
-        home = cls.__module__
-        if not isinstance(home, str) or home.partition(".")[0] in _OURS or is_users_module(home):
+        home = module_of_class(cls)
+        if not home or home.partition(".")[0] in _OURS or is_users_module(home):
             return
         members = gc.get_referents(_DICT_OF_CLASS.__get__(cls))[0]
         if id(members) in self._seen:
@@ -240,5 +240,5 @@ def entries_of(table: dict[Any, Any]) -> dict[Any, Any]:
 def owner_name(holder: Any) -> str:
     """The name by which a module or class is followed."""
     if issubclass(type(holder), type):
-        return f"{holder.__module__}:{holder.__qualname__}"
+        return f"{module_of_class(holder)}:{holder.__qualname__}"
     return str(getattr(holder, "__name__", "?"))

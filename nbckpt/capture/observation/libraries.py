@@ -29,6 +29,7 @@ from nbckpt.capture.observation.ownership import is_users
 from nbckpt.capture.observation.registries import LISTS, found_at, shell_lists
 from nbckpt.capture.observation.stores import Named
 from nbckpt.fingerprint.user_names import Own
+from nbckpt.fingerprint.values.homes import module_of_class
 from nbckpt.runtime.gc_pause import uncollected
 
 _NEVER = frozenset(
@@ -272,7 +273,7 @@ def _may_be_users(value: Any, namespace: Mapping[str, object]) -> bool:
     if kind is FunctionType:
         return bool(value.__globals__ is namespace)
     if issubclass(kind, type):
-        return bool(value.__module__ == "__main__")
+        return module_of_class(value) == "__main__"
     if kind is property:
         return type(value.fget) is FunctionType and bool(value.fget.__globals__ is namespace)
     if kind in DULL:

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
 
+from nbckpt.fingerprint.values.homes import module_of
+
 _DISTRIBUTIONS = {
     "sklearn": "scikit-learn",
     "PIL": "pillow",
@@ -56,7 +58,7 @@ def _package_of(value: object) -> str:
     kind = type(value)
     name = vars(value).get("__name__") if kind.__name__ == "module" else None
     if name is None:
-        name = kind.__module__
-        if name in ("builtins", "functools") or issubclass(type(value), type):
+        name = module_of(value)
+        if name in ("builtins", "functools") and not issubclass(kind, type):
             name = getattr(value, "__module__", None)
     return name.partition(".")[0] if isinstance(name, str) else ""

@@ -21,7 +21,7 @@ from typing import Any
 from nbckpt.capture.observation.folder_looks import matches_of
 from nbckpt.capture.observation.texts_of_libraries import column_items, texts_of
 from nbckpt.fingerprint.code import nodes_of
-from nbckpt.fingerprint.values.homes import is_user_file
+from nbckpt.fingerprint.values.homes import is_user_file, module_of, module_of_class
 from nbckpt.fingerprint.values.plain import ATOMS
 
 MAX_TEXTS = 500
@@ -167,20 +167,20 @@ class Named:
             self._of_items(items, depth + 1)
         elif issubclass(kind, FunctionType | MethodType):
             self._of_code(getattr(value, "__code__", None))
-            if value.__module__ != "__main__":
-                self._calls_in(sys.modules.get(str(value.__module__)))
+            if module_of(value) != "__main__":
+                self._calls_in(sys.modules.get(module_of(value)))
         elif issubclass(kind, ModuleType):
             self._calls_in(value)
         elif issubclass(type(value), type):
-            if value.__module__ == "__main__":
+            if module_of(value) == "__main__":
                 for member in list(vars(value).values()):
                     self._of_code(getattr(getattr(member, "__func__", member), "__code__", None))
         else:
-            if self.asks and kind.__module__.partition(".")[0] in ("pandas", "numpy"):
+            if self.asks and module_of_class(kind).partition(".")[0] in ("pandas", "numpy"):
                 self._of_items(column_items(value, MAX_ASKED), depth + 1)
             for text in texts_of(value, MAX_ITEMS):
                 self._add(text)
-            if kind.__module__ == "__main__" and depth < 2:
+            if module_of_class(kind) == "__main__" and depth < 2:
                 for item in islice(_attributes(value), MAX_ITEMS):
                     self._of_value(item, depth + 1)
 

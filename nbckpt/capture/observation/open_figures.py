@@ -15,6 +15,7 @@ from typing import Any
 from nbckpt.capture.observation.observer import Bystander, Ran
 from nbckpt.digests import Json
 from nbckpt.fingerprint.user_names import is_user_name
+from nbckpt.fingerprint.values.homes import module_of_class
 
 _FEW = 1_000
 
@@ -106,12 +107,12 @@ def _is_of(value: object, figure: object, levels: int = 3) -> bool:
     if not levels:
         return False
     kind = type(value)
-    if kind.__module__.partition(".")[0] in ("matplotlib", "mpl_toolkits", "seaborn"):
+    if module_of_class(kind).partition(".")[0] in ("matplotlib", "mpl_toolkits", "seaborn"):
         return value is figure or getattr(value, "figure", None) is figure
     if kind is list or kind is tuple:
         return any(_is_of(item, figure, levels - 1) for item in islice(value, _FEW))  # type: ignore[call-overload]
     if kind is dict:
         return any(_is_of(item, figure, levels - 1) for item in islice(value.values(), _FEW))  # type: ignore[attr-defined]
-    if kind.__module__ == "numpy" and kind.__name__ == "ndarray" and value.dtype.hasobject:  # type: ignore[attr-defined]
+    if module_of_class(kind) == "numpy" and kind.__name__ == "ndarray" and value.dtype.hasobject:  # type: ignore[attr-defined]
         return any(_is_of(item, figure, levels - 1) for item in islice(value.flat, _FEW))  # type: ignore[attr-defined]
     return False

@@ -11,7 +11,7 @@ from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from nbckpt.capture.observation.registries import shell_of
-from nbckpt.fingerprint.values.homes import home_of, is_users_module
+from nbckpt.fingerprint.values.homes import home_of, is_users_module, module_of, module_of_class
 from nbckpt.fingerprint.values.plain import ATOMS
 
 DEPTH = 3
@@ -32,10 +32,10 @@ def is_users(value: object, namespace: Mapping[str, object], depth: int = DEPTH)
     if issubclass(kind, FunctionType):
         return _is_users_function(value, namespace, depth)
     if issubclass(kind, type):
-        return is_users_module(getattr(value, "__module__", None))
+        return is_users_module(module_of(value))
     if issubclass(kind, ModuleType):
         return False
-    if is_users_module(kind.__module__):
+    if is_users_module(module_of_class(kind)):
         return True
     if value is shell_of(namespace):  # it holds the notebook: that makes no holder of it the user's
         return False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import dis
-import sys
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import chain, pairwise
@@ -21,7 +20,7 @@ from nbckpt.capture.observation.words_of_code import (
 )
 from nbckpt.fingerprint.code import nodes_of
 from nbckpt.fingerprint.keys.reach import definitions_in, is_definition
-from nbckpt.fingerprint.values.homes import is_users_module
+from nbckpt.fingerprint.values.homes import is_users_module, members_of_module, module_of
 from nbckpt.fingerprint.values.plain import ATOMS
 
 
@@ -76,7 +75,7 @@ def reached(
         return Reached(frozenset(words), frozenset(dotted), (namespace,))
     names = modules_beside()
     beside = _named_beside(names)
-    spaces = [vars(sys.modules[name]) for name in names if name in sys.modules]
+    spaces = [members_of_module(name) for name in names]
     return Reached(beside.words | words, beside.dotted | dotted, (namespace, *spaces))
 
 
@@ -92,7 +91,7 @@ def _is_users(value: object, namespace: Mapping[str, object]) -> bool:
         return is_users_module(getattr(value, "__name__", None))
     if not issubclass(kind, FunctionType | type):
         return False
-    return is_definition(value, namespace) or is_users_module(getattr(value, "__module__", None))
+    return is_definition(value, namespace) or is_users_module(module_of(value))
 
 
 def _is_beside(value: object, namespace: Mapping[str, object]) -> bool:
@@ -101,7 +100,7 @@ def _is_beside(value: object, namespace: Mapping[str, object]) -> bool:
     if issubclass(type(value), FunctionType):
         own = value.__globals__  # type: ignore[attr-defined]
         return own is not namespace and is_users_module(own.get("__name__"))
-    module = getattr(value, "__module__", None)
+    module = module_of(value)
     return module != "__main__" and is_users_module(module)
 
 
@@ -116,7 +115,7 @@ class _Beside(NamedTuple):
 def _named_beside(names: list[str]) -> _Beside:
     """All that the code of some modules names; it is found out again when they define others."""
     global _last_beside  # noqa: PLW0603  # replaced as a whole
-    spaces = [vars(sys.modules[name]) for name in names if name in sys.modules]
+    spaces = [members_of_module(name) for name in names]
     members = chain.from_iterable(list(space.values()) for space in spaces)
     found_in = [value for value in members if issubclass(type(value), FunctionType | type)]
     known = _last_beside.found_in

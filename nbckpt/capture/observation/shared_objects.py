@@ -40,7 +40,7 @@ def places_of(namespace: Mapping[str, object], modules: Iterable[str]) -> dict[s
     places: dict[int, str] = {}
     for module, members in _members(modules).items():
         for member, value in list(members.items()):
-            if id(value) in wanted and member[:2] != "__":
+            if id(value) in wanted and _is_place(member):
                 places.setdefault(id(value), f"{module}.{member}")
     return {name: places[which] for name, which in variables if which in places}
 
@@ -81,7 +81,7 @@ class SharedObjects:
             value
             for name in sorted(wanted)
             for member, value in list(tables[name].items())
-            if member[:2] != "__"
+            if _is_place(member)
         ]
         return self._reached(roots, tables)
 
@@ -113,7 +113,7 @@ class SharedObjects:
         found = []
         for name, members in tables.items():
             for member, value in list(members.items()):
-                inside = None if member[:2] == "__" else self._reached([value], tables)
+                inside = self._reached([value], tables) if _is_place(member) else None
                 if inside is not None and not inside.keys().isdisjoint(objects):
                     found.append(f"{name}.{member}")
         return found
@@ -134,7 +134,7 @@ class SharedObjects:
             value
             for members in modules.values()
             for member, value in list(members.items())
-            if member[:2] != "__" and id(value) not in ours
+            if _is_place(member) and id(value) not in ours
         ]
         outside = self._reached(others, modules)
         return outside is None or not inside.keys().isdisjoint(outside)
@@ -196,6 +196,11 @@ class SharedObjects:
 def _members(modules: Iterable[str]) -> dict[str, dict[str, object]]:
     known = {name: sys.modules.get(name) for name in sorted(set(modules) - {"__main__"})}
     return {n: vars(m) for n, m in known.items() if isinstance(m, ModuleType)}
+
+
+def _is_place(member: object) -> bool:
+    """True for a name that is not Python's own: the dict of a module may have any labels."""
+    return type(member) is str and member[:2] != "__"
 
 
 def _is_there(place: str) -> bool:

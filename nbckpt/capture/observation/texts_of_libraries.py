@@ -6,6 +6,8 @@ import sys
 from pathlib import PurePath
 from typing import Any
 
+from nbckpt.fingerprint.values.homes import module_of_class
+
 
 def column_items(value: Any, most: int) -> list[Any]:
     """The first texts and paths in a frame, column or array: of one more than `most` elements."""
@@ -35,7 +37,7 @@ def _files_of_database(value: Any) -> list[str]:
 def texts_of(value: Any, most: int) -> list[str]:
     """Texts of a library's object about the files that it reads, later or again."""
     kind = type(value)
-    package = str(kind.__module__).partition(".")[0]
+    package = module_of_class(kind).partition(".")[0]
     try:
         if package == "polars" and kind.__name__ == "LazyFrame":
             return [f"from {value.explain(optimized=False)}"]

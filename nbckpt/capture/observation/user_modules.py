@@ -25,6 +25,7 @@ from nbckpt.capture.observation.changes import ABSENT
 from nbckpt.capture.observation.observer import Ran
 from nbckpt.digests import Json
 from nbckpt.fingerprint.keys.inputs import MODULE
+from nbckpt.fingerprint.values.homes import members_of_class, members_of_module, module_of_class
 from nbckpt.fingerprint.values.modules import loaded
 
 
@@ -86,9 +87,7 @@ def replaced_in(before: Mapping[str, Place], modules: Iterable[str]) -> list[str
 
 def _containers(modules: Iterable[str]) -> Iterator[tuple[str, object]]:
     for name in modules:
-        module = sys.modules.get(name)
-        members = [] if module is None else list(vars(module).items())
-        for member, value in members:
+        for member, value in members_of_module(name).items():
             if type(value) in {list, dict} and member[:2] != "__":
                 yield f"{name}.{member}", value
 
@@ -262,16 +261,16 @@ def holder_of(name: str, member: str) -> tuple[object, str]:
     """Holder of a member, the module or one of its classes (`Class:attribute`), and its name."""
     kind, _, attribute = member.rpartition(":")
     module = sys.modules.get(name)
-    return (vars(module).get(kind) if module is not None and kind else module), attribute
+    return (members_of_module(name).get(kind) if kind else module), attribute
 
 
 def _plain(name: str) -> dict[str, object]:
     """The members of a module that JSON has."""
-    module = sys.modules.get(name)
-    members = {} if module is None else dict(vars(module))
+    members = members_of_module(name)
     for member, value in list(members.items()):
-        if type(value) in _CLASSES and value.__module__ == name:
-            members.update((f"{member}:{n}", v) for n, v in vars(value).items() if n[:2] != "__")
+        if type(value) in _CLASSES and module_of_class(value) == name:  # type: ignore[arg-type]
+            own = members_of_class(value).items()
+            members.update((f"{member}:{n}", v) for n, v in own if n[:2] != "__")
     found: dict[str, object] = {}
     for member, value in members.items():
         if member[:2] == "__":

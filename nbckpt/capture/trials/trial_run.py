@@ -11,7 +11,7 @@ from nbckpt.capture.trials.prints import print_of
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.errors import NbckptError, RestoreError
 from nbckpt.fingerprint.user_names import is_user_name
-from nbckpt.fingerprint.values.sure_types import module_of
+from nbckpt.fingerprint.values.homes import module_of_class
 from nbckpt.runtime import sandbox
 from nbckpt.runtime.interrupts import allowed
 from nbckpt.text.escape import on_a_line
@@ -186,7 +186,7 @@ class TrialRun:
             found = comparison.first_difference(name, values[name], back[name])
             if found is not None and self._is_steady(parts, group.names, back, found):
                 kind = type(found.owner)
-                lacking = (module_of(kind), kind.__qualname__), tuple(found.lacking)
+                lacking = (module_of_class(kind), kind.__qualname__), tuple(found.lacking)
                 text = on_a_line(found.text)
                 return TrialOutcome(f"does not come back as it is: {text}", lacking, name), ""
         return TrialOutcome(), ""

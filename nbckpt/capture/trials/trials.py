@@ -17,7 +17,8 @@ from nbckpt.codecs.class_statements import makes_such
 from nbckpt.codecs.hashed_keys import may_not_be_filled
 from nbckpt.codecs.key_hashing import has_own_hash
 from nbckpt.digests import Digest
-from nbckpt.fingerprint.values.sure_types import comes_back_for_sure, module_of, package_of
+from nbckpt.fingerprint.values.homes import module_of_class
+from nbckpt.fingerprint.values.sure_types import comes_back_for_sure, package_of
 from nbckpt.runtime import sandbox
 from nbckpt.storage.blobs import digest_of_parts, size_of_parts
 
@@ -149,7 +150,7 @@ class Trials:
         if group.encoded is None or group.recipes:
             return False
         place, names = outcome.lacking
-        kinds = [k for k in group.encoded.kinds if (module_of(k), k.__qualname__) == place]
+        kinds = [k for k in group.encoded.kinds if (module_of_class(k), k.__qualname__) == place]
         learnt = [self.ways.add_members(kind, names) for kind in kinds] if names else []
         return any(learnt)
 

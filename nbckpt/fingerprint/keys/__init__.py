@@ -11,13 +11,20 @@ from nbckpt.fingerprint.keys.inputs import ABSENT, TEXT, Inputs
 from nbckpt.fingerprint.keys.memory import also_on, on_same_memory
 from nbckpt.fingerprint.keys.scope import IPYTHON_NAMES, is_users_name
 from nbckpt.fingerprint.keys.step_key import changed_databases, changed_in_modules, key_of
-from nbckpt.fingerprint.keys.touching import bound, modules_behind, touched
+from nbckpt.fingerprint.keys.touching import (
+    Reach,
+    bound,
+    reach_of,
+    sharing,
+    touched,
+)
 
 __all__ = [
     "ABSENT",
     "IPYTHON_NAMES",
     "TEXT",
     "Inputs",
+    "Reach",
     "also_on",
     "bound",
     "changed_databases",
@@ -25,7 +32,8 @@ __all__ = [
     "difference",
     "is_users_name",
     "key_of",
-    "modules_behind",
     "on_same_memory",
+    "reach_of",
+    "sharing",
     "touched",
 ]

@@ -11,7 +11,7 @@ _IMPORTING = """
     import_module __import__ importlib.import_module runpy runpy.run_path runpy.run_module
     exec_module load_module find_spec
 """
-_IMPORTERS = frozenset(_IMPORTING.split())
+IMPORTERS = frozenset(_IMPORTING.split())
 """Names that code uses to import a module by its name: loads, attributes and imports."""
 
 _READERS_OF_CACHES = frozenset({"cache_info", "get_referents"})
@@ -45,7 +45,7 @@ class IndirectReads:
         asked = names.attributes | names.loads | names.imports
         self.texts |= names.texts
         self.attributes |= asked
-        if not asked.isdisjoint(_IMPORTERS):
+        if not asked.isdisjoint(IMPORTERS):
             self.imports_by_name = True
         if not asked.isdisjoint(READERS_OF_SOURCE):
             self.asks_for_source = True

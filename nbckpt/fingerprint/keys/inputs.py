@@ -18,7 +18,7 @@ from nbckpt.fingerprint.keys.reach import names_of_definition
 from nbckpt.fingerprint.keys.scope import is_tool, is_users_name
 from nbckpt.fingerprint.values import Examined, ValueDigester, default_database
 from nbckpt.fingerprint.values.definitions import forward_names, functions_of_class, texts_of
-from nbckpt.fingerprint.values.homes import home_of_named, is_named
+from nbckpt.fingerprint.values.homes import home_of_named, is_named, module_of
 from nbckpt.fingerprint.values.lookups import magics_of, reaches_all, runs_queries, texts_in
 from nbckpt.fingerprint.values.modules import loaded, looks_into_main
 from nbckpt.fingerprint.values.sources import is_made_here, user_modules
@@ -281,7 +281,7 @@ class Inputs:
 def _is_made_by_library(definition: object) -> bool:
     """True if nobody wrote it: it counts as a part of what it was reached through."""
     name = str(getattr(definition, "__qualname__", ""))
-    module = str(getattr(definition, "__module__", ""))
+    module = module_of(definition)
     is_users = module == "__main__" or bool(user_modules(module)) or module not in sys.modules
     return "<locals>" in name and (name.startswith("__create_fn__") or not is_users)
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from nbckpt.fingerprint.user_names import is_user_name
 from nbckpt.fingerprint.values.frames import array_in
+from nbckpt.fingerprint.values.homes import module_of_class
 from nbckpt.fingerprint.values.spans import bounds_of, is_writeable, owner_of
 
 FEW = 64
@@ -157,7 +158,7 @@ def _reader_of(kind: type) -> Callable[[Any], Iterator[Region]] | None:
     """The reader of regions for values of a type, of a loaded package; None if there is none."""
     if kind in _READERS:
         return _READERS[kind]
-    package = str(kind.__module__).partition(".")[0]
+    package = module_of_class(kind).partition(".")[0]
     np = sys.modules.get("numpy")
     if np is not None and issubclass(kind, np.ndarray):
         return _of_array

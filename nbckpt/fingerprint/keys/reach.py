@@ -27,7 +27,7 @@ from nbckpt.fingerprint.user_names import Own
 from nbckpt.fingerprint.values.caches import cache_of
 from nbckpt.fingerprint.values.definitions import BOOKKEEPING, functions_of_class
 from nbckpt.fingerprint.values.generators import code_of
-from nbckpt.fingerprint.values.homes import home_of
+from nbckpt.fingerprint.values.homes import home_of, module_of_class
 from nbckpt.fingerprint.values.lookups import reaches_all
 from nbckpt.fingerprint.values.plain import ATOMS, levels_of
 from nbckpt.fingerprint.values.raw_members import elements_of
@@ -51,10 +51,16 @@ def definitions_in(
     namespace: Mapping[str, object],
     limit: int = LIMIT,
     counts: Callable[[object, Mapping[str, object]], bool] | None = None,
+    met: Callable[[object], object] = lambda _: None,
 ) -> list[object] | None:
     """The user's functions and classes inside `value`; None if it is too large to be searched.
 
     What reaches any variable, as `eval` does, is among them. With `counts`, it is what that says.
+
+    Parameters
+    ----------
+    met
+        Is told of all functions, classes and modules on the way.
     """
     counts = counts or is_definition
     found: list[object] = []
@@ -65,12 +71,15 @@ def definitions_in(
         if type(item) in ATOMS or id(item) in seen:
             continue
         seen[id(item)] = item
+        is_code = _is_a(item, FunctionType | type | ModuleType)
+        if is_code:
+            met(item)
         if reaches_all(item, namespace):
             found.append(item)
         elif counts(item, namespace):
             found.append(item)
             waiting.extend(_inside_definition(item))
-        elif not _is_a(item, FunctionType | type | ModuleType):
+        elif not is_code:
             waiting.extend(_inside(item))
         if len(seen) + len(waiting) > limit:
             return None
@@ -130,7 +139,8 @@ def _inside(value: Any) -> Iterator[object]:
     kind = type(value)
     if issubclass(kind, Own):
         return
-    if str(kind.__module__).partition(".")[0] in _BULK:
+    home = module_of_class(kind)
+    if home.partition(".")[0] in _BULK:
         yield from _elements(value, _objects_in(value))
         return
     if issubclass(kind, ReferenceType) or any(kind is one for one in ProxyTypes):
@@ -153,7 +163,7 @@ def _inside(value: Any) -> Iterator[object]:
         yield value.__wrapped__
         yield from _elements(cache.keys, cache.keys)
         yield from _elements(cache.values, cache.values)
-    elif kind.__module__ in _IN_C:
+    elif home in _IN_C:
         yield from gc.get_referents(value)
     yield from _attributes(value)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from nbckpt.fingerprint.user_names import Own
+from nbckpt.fingerprint.values.homes import module_of_class
 
 _CLIENT_PACKAGES = """
     aiobotocore aiohttp aisuite anthropic azure boto3 botocore cohere fireworks google grpc
@@ -39,7 +40,7 @@ _EMPTY_HANDED = frozenset(
 
 def is_client(kind: type) -> bool:
     """True if a class is of a package that speaks with the outside, and is no answer from there."""
-    if str(kind.__module__).partition(".")[0] not in _CLIENTS:
+    if module_of_class(kind).partition(".")[0] not in _CLIENTS:
         return False
     iterates = hasattr(kind, "__next__") or hasattr(kind, "__anext__")
     return not iterates and not kind.__name__.endswith(_ANSWERS)
@@ -47,9 +48,9 @@ def is_client(kind: type) -> bool:
 
 def is_bare(kind: type) -> bool:
     """True if instances of a class count by their type alone."""
-    package = str(kind.__module__).partition(".")[0]
+    package = module_of_class(kind).partition(".")[0]
     if package in _MACHINERY:
-        return not _DATA.match(kind.__module__) or hasattr(kind, "class_traits")
+        return not _DATA.match(module_of_class(kind)) or hasattr(kind, "class_traits")
     if issubclass(kind, Own):
         return True
-    return f"{kind.__module__}.{kind.__qualname__}" in _EMPTY_HANDED
+    return f"{module_of_class(kind)}.{kind.__qualname__}" in _EMPTY_HANDED

@@ -15,7 +15,12 @@ from dataclasses import is_dataclass
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from nbckpt.fingerprint.values.homes import DICT_OF_CLASS, MODULE_OF_CLASS, is_users_module
+from nbckpt.fingerprint.values.homes import (
+    DICT_OF_CLASS,
+    MODULE_OF_CLASS,
+    is_users_module,
+    module_of_class,
+)
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.fingerprint.values.segments import is_plain, segments_of
 from nbckpt.fingerprint.values.text_rows import is_known
@@ -104,7 +109,7 @@ def _is_holder(kind: type) -> bool:
         return False
     if issubclass(kind, _CONTAINERS) or _is_array(kind) or is_dataclass(kind):
         return True
-    module: Any = kind.__module__
+    module: Any = module_of_class(kind)
     if is_users_module(module):
         return True
     return str(module).partition(".")[0] in sys.stdlib_module_names

@@ -19,12 +19,16 @@ def home_of(value: object, namespace: Mapping[str, object]) -> str | None:
     The user's own is what lives in `namespace` or in ``__main__``, and what no module holds under
     its name, as a function made inside another.
     """
-    module = getattr(value, "__module__", None)
-    name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
+    module: object
+    if issubclass(type(value), type):
+        module, name = module_of_class(value), _QUALNAME_OF_CLASS(value)  # type: ignore[arg-type]
+    else:
+        module = getattr(value, "__module__", None)
+        name = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
     if not isinstance(module, str) or not isinstance(name, str) or module == "__main__":
         return None
     holder = sys.modules.get(module)
-    if holder is None or getattr(holder, "__dict__", None) is namespace:
+    if holder is None or _members_of_module(holder) is namespace:
         return None
     return f"{module}:{name}" if found_in(holder, name) is value else None
 
@@ -97,16 +101,79 @@ def is_users_module(name: object) -> bool:
     if top in sys.stdlib_module_names or name not in sys.modules:
         return False
     package = sys.modules.get(top, sys.modules[name])
-    places = getattr(package, "__path__", None)
-    file = getattr(package, "__file__", None)
+    members = _members_of_module(package)
+    file: Any = members.get("__file__")
+    places: Any = members.get("__path__")
     if file is None and places:  # a namespace package
         file = f"{next(iter(places), '')}/__init__.py"
-    return is_user_file(file)
+    if file is None and type(package) is not ModuleType:  # a module has put it into its own place
+        file = _file_of_class(type(package))
+    return type(file) is str and is_user_file(file)
+
+
+def _file_of_class(cls: type) -> str | None:
+    """The file with the code of a class; None if it has none of Python's."""
+    functions = (one for one in DICT_OF_CLASS(cls).values() if type(one) is FunctionType)
+    return next((function.__code__.co_filename for function in functions), None)
 
 
 MODULE_OF_CLASS: Any = type.__dict__["__module__"].__get__
 DICT_OF_CLASS: Any = type.__dict__["__dict__"].__get__
 """They ask a class itself for its module and members, past what its metaclass says."""
+
+_QUALNAME_OF_CLASS: Any = type.__dict__["__qualname__"].__get__
+
+
+def module_of_class(cls: type) -> str:
+    """The name of the module that a class says to be of; empty if it does not say."""
+    try:
+        name = MODULE_OF_CLASS(cls)
+    except AttributeError:  # somebody deleted it
+        return ""
+    return name if type(name) is str else ""
+
+
+def module_of(value: object) -> str:
+    """The name of the module that a value is, or that it or its class is of; empty if unknown.
+
+    No code of a value is asked.
+    """
+    kind = type(value)
+    if issubclass(kind, ModuleType):
+        name = _members_of_module(value).get("__name__")
+    elif kind is FunctionType:
+        name = value.__module__
+    else:
+        return module_of_class(value if issubclass(kind, type) else kind)  # type: ignore[arg-type]
+    return name if type(name) is str else ""
+
+
+def _members_of_module(module: object) -> dict[object, object]:
+    """The members of a module, or of what stands in its place; empty if they cannot be told."""
+    try:
+        members = object.__getattribute__(module, "__dict__")
+    except Exception:  # it has no dict, or a class of C raises anything
+        return {}
+    return members if type(members) is dict else {}
+
+
+def space_of_module(name: str) -> dict[object, object]:
+    """The dict of a loaded module, or of what stands in its place: it may have any labels."""
+    return _members_of_module(sys.modules.get(name))
+
+
+def members_of_module(name: str) -> dict[str, object]:
+    """The members of a loaded module, or of what stands in its place, that have a name."""
+    return _named(space_of_module(name))
+
+
+def members_of_class(cls: object) -> dict[str, object]:
+    """The members of a class that have a name."""
+    return _named(DICT_OF_CLASS(cls))
+
+
+def _named(members: Mapping[Any, object]) -> dict[str, object]:
+    return {name: value for name, value in list(members.items()) if type(name) is str}
 
 
 def found_in(holder: object, qualified_name: str) -> object:

@@ -25,6 +25,7 @@ from nbckpt.fingerprint.values import plain, traces_of_looks
 from nbckpt.fingerprint.values.attributes import put_attributes
 from nbckpt.fingerprint.values.bare_types import is_bare, is_client
 from nbckpt.fingerprint.values.frames import Alone, Parts, memory_of
+from nbckpt.fingerprint.values.homes import module_of_class
 from nbckpt.fingerprint.values.opaque import Told
 from nbckpt.fingerprint.values.reducing import NEW_OBJECT, reduction_of
 from nbckpt.fingerprint.values.walking import END, End, Frame, Opaque, Walk
@@ -52,7 +53,7 @@ def put_parts(walk: Walk, parts: Parts, value: Any) -> None:
     except USER_CODE_ERRORS:  # a shape that the package itself cannot show: as pickle sees it
         take_apart(walk, value)
         return
-    walk.put(b"known", f"{kind.__module__}.{kind.__qualname__}")
+    walk.put(b"known", f"{module_of_class(kind)}.{kind.__qualname__}")
     walk.put_all(b"parts", found)
 
 
@@ -137,7 +138,7 @@ def _reduced(value: Any) -> Any:
     kind = type(value)
     if reduce := copyreg.dispatch_table.get(kind):
         return reduce(value)
-    if kind.__module__ == "itertools":  # it warns that it will stop answering
+    if module_of_class(kind) == "itertools":  # it warns that it will stop answering
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return value.__reduce_ex__(4)
@@ -167,7 +168,7 @@ def _parts_of(walk: Walk, kind: type, reduced: tuple[Any, ...]) -> list[object]:
 def _enter(walk: Walk, instance: object) -> None:
     """Note that the walk is inside `instance`, until its end."""
     kind = type(instance)
-    is_open = str(kind.__module__).partition(".")[0] in OPEN
+    is_open = module_of_class(kind).partition(".")[0] in OPEN
     frame = Frame(
         None if is_open else instance,
         is_users=walk.found.is_users(kind),
@@ -215,7 +216,7 @@ def put_opaque(walk: Walk, value: object) -> None:
         walk.go_back_to(client)
         value = client.instance
     kind = type(value)
-    walk.put(b"opaque", f"{kind.__module__}.{kind.__qualname__}")
+    walk.put(b"opaque", f"{module_of_class(kind)}.{kind.__qualname__}")
     if client is not None:
         for name, digest in _settings_of(walk, value):
             walk.put(b"setting", name, digest)

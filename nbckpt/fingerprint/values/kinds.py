@@ -7,6 +7,7 @@ from enum import Enum
 from nbckpt.fingerprint.values import callables, containers
 from nbckpt.fingerprint.values.bare_types import is_bare
 from nbckpt.fingerprint.values.frames import Alone, parts_for, parts_of_scalar
+from nbckpt.fingerprint.values.homes import module_of_class
 from nbckpt.fingerprint.values.instances import (
     put_parts,
     walk_alone,
@@ -51,6 +52,6 @@ def step_for(kind: type) -> Step:
     if parts := parts_for(kind):
         step = put_parts if parts is parts_of_scalar else walk_known
         return lambda walk, value: step(walk, parts, value)
-    home = str(kind.__module__)
+    home = module_of_class(kind)
     is_value = home.partition(".")[0] in IMMUTABLE or home.startswith("pandas._libs.tslibs")
     return walk_immutable if is_value or issubclass(kind, Enum) else walk_instance

@@ -13,6 +13,9 @@ from functools import lru_cache
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from nbckpt.fingerprint.values.homes import module_of_class
+from nbckpt.fingerprint.values.raw_members import bases_of
+
 _IN_MODULES = (
     ("sys", "_getframe"), ("sys", "_current_frames"), ("inspect", "currentframe"),
     ("inspect", "stack"), ("gc", "get_objects"), ("gc", "get_referrers"),
@@ -57,8 +60,8 @@ def reaches_all(value: object, namespace: Mapping[str, object]) -> str:
 def is_shell(kind: type) -> bool:
     """True if a class is that of IPython's shell."""
     return any(
-        base.__name__ == "InteractiveShell" and base.__module__.startswith("IPython.")
-        for base in kind.__mro__
+        module_of_class(base).startswith("IPython.") and base.__name__ == "InteractiveShell"
+        for base in bases_of(kind)
     )
 
 

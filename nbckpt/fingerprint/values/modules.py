@@ -19,7 +19,12 @@ from typing import Any
 from nbckpt.digests import Digest, digest_of
 from nbckpt.fingerprint.code.bytecode import digest_of_code
 from nbckpt.fingerprint.values.definitions import functions_of_class
-from nbckpt.fingerprint.values.homes import is_user_file
+from nbckpt.fingerprint.values.homes import (
+    is_user_file,
+    members_of_module,
+    module_of_class,
+    space_of_module,
+)
 from nbckpt.fingerprint.values.kinds import step_for
 from nbckpt.fingerprint.values.sources import text_digest
 from nbckpt.fingerprint.values.walking import Found, Walk
@@ -51,7 +56,7 @@ def loaded(name: str) -> Loaded:
         return Loaded(text_digest(name))
     code: list[str] = []
     values = {}
-    for member, value in sorted(vars(module).items()):
+    for member, value in sorted(members_of_module(name).items()):
         is_code = issubclass(type(value), FunctionType | type | ModuleType)
         if member.startswith("__") and not is_code:
             continue
@@ -69,7 +74,7 @@ def looks_into_main(name: str) -> bool:
     main = sys.modules.get("__main__")
     if not isinstance(module, ModuleType) or module is main:
         return False
-    for member, value in tuple(vars(module).items()):
+    for member, value in tuple(space_of_module(name).items()):
         if value is main or (type(value) is str and value == _MAIN and member != "__name__"):
             return True
         if any(map(_names_main, _code_in(value, name, _DEPTH))):
@@ -94,7 +99,7 @@ def _code_in(value: Any, home: str, depth: int) -> Iterator[CodeType]:
         yield function.__code__
         inside = [c.cell_contents for c in function.__closure__ or () if c != _EMPTY]
     elif issubclass(kind, type):
-        inside = functions_of_class(value) if value.__module__ == home else ()
+        inside = functions_of_class(value) if module_of_class(value) == home else ()
     elif kind is partial:
         inside = [value.func, *value.args, *value.keywords.values()]
     elif kind in {list, tuple, dict} and len(value) < _MOST_MEMBERS:
@@ -138,4 +143,4 @@ def _bare(value: object) -> Digest:
         return digest_of_code(value.__code__)
     if isinstance(value, type):
         return digest_of(*(digest_of_code(f.__code__) for f in functions_of_class(value)))
-    return digest_of(f"{kind.__module__}.{kind.__qualname__}")
+    return digest_of(f"{module_of_class(kind)}.{kind.__qualname__}")

@@ -33,6 +33,7 @@ from nbckpt.digests import Digest
 from nbckpt.fingerprint.values import databases, widgets
 from nbckpt.fingerprint.values.exceptions import parts_of_exception
 from nbckpt.fingerprint.values.generators import parts_of_generator
+from nbckpt.fingerprint.values.homes import module_of_class
 from nbckpt.fingerprint.values.locks import parts_of_lock, parts_of_reentrant_lock
 from nbckpt.fingerprint.values.numbers import teller_of
 
@@ -58,7 +59,7 @@ def teller_for(kind: type) -> Callable[[Any], Told] | None:
             return teller
     if tell := teller_of(kind):
         return tell
-    home = str(kind.__module__)
+    home = module_of_class(kind)
     if widgets.is_widget(kind):
         return widgets.told
     if home.partition(".")[0] in ("duckdb", "_duckdb") and "Relation" in kind.__name__:

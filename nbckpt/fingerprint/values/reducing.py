@@ -18,6 +18,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from nbckpt.fingerprint.values.dict_iterators import DICT_ITERATORS, reduction_of_iterator
+from nbckpt.fingerprint.values.homes import module_of_class
 from nbckpt.fingerprint.values.raw_members import dict_of, members_of
 from nbckpt.types.setters import set_members, set_state
 
@@ -101,7 +102,7 @@ def refuses_without_need(kind: type) -> bool:
     of Beautiful Soup are made from a text again: what refers to a part of one, a trace or a tag,
     has another one then.
     """
-    package, _, rest = str(kind.__module__).partition(".")
+    package, _, rest = module_of_class(kind).partition(".")
     if package in _GRAPHS:
         return any((c.__module__, c.__name__) in _GRAPHS[package] for c in kind.__mro__)
     if package == "statsmodels":

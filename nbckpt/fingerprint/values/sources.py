@@ -19,7 +19,7 @@ from types import FunctionType, ModuleType
 
 from nbckpt.digests import Digest, digest_of
 from nbckpt.fingerprint.code.scopes import digest_of_tree
-from nbckpt.fingerprint.values.homes import is_user_file
+from nbckpt.fingerprint.values.homes import is_user_file, module_of, space_of_module
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +97,9 @@ def _source_of(module: str) -> _Source | None:
 
 def _modules_in(name: str) -> Iterator[str]:
     """The modules that a loaded one holds, or holds anything of."""
-    module = sys.modules.get(name)
-    for value in list(vars(module).values()) if module else ():
-        if issubclass(type(value), ModuleType):
-            yield value.__name__
-        elif issubclass(type(value), FunctionType | type):
-            yield str(value.__module__)
+    for value in list(space_of_module(name).values()):
+        if issubclass(type(value), ModuleType | FunctionType | type):
+            yield module_of(value)
 
 
 def _spec_of(module: str) -> ModuleSpec | None:
@@ -111,7 +108,8 @@ def _spec_of(module: str) -> ModuleSpec | None:
     if not top or top in sys.stdlib_module_names or top == "__main__":
         return None
     if module in sys.modules:
-        return getattr(sys.modules[module], "__spec__", None)
+        spec = space_of_module(module).get("__spec__")
+        return spec if isinstance(spec, ModuleSpec) else None
     parent, _, _ = module.rpartition(".")
     places = None
     if rest:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copyreg
 
-from nbckpt.fingerprint.values.homes import DICT_OF_CLASS
+from nbckpt.fingerprint.values.homes import DICT_OF_CLASS, module_of_class
 from nbckpt.fingerprint.values.raw_members import bases_of
 from nbckpt.fingerprint.values.widgets import is_widget
 from nbckpt.types.registry import OWN_CODECS
@@ -26,14 +26,9 @@ WAYS = frozenset(
 """Members by which a class has a say in what its instances are; `object` has some of them."""
 
 
-def module_of(kind: type) -> str:
-    """The module of a class; one of C may have none."""
-    return str(getattr(kind, "__module__", ""))
-
-
 def package_of(kind: type) -> str:
     """The package of a class."""
-    return module_of(kind).partition(".")[0]
+    return module_of_class(kind).partition(".")[0]
 
 
 def comes_back_for_sure(kind: type) -> bool:
@@ -41,7 +36,7 @@ def comes_back_for_sure(kind: type) -> bool:
 
     So it is of what nbckpt writes itself, and of instances whose class leaves it to Python.
     """
-    module = module_of(kind)
+    module = module_of_class(kind)
     if module in _TRUSTED_MODULES or (issubclass(kind, type) and module in _OF_CLASSES):
         return True
     if package_of(kind) in OWN_CODECS:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from types import FunctionType
 from typing import Any, NamedTuple
 
+from nbckpt.fingerprint.values.homes import module_of_class
 from nbckpt.fingerprint.values.reducing import has_state_of_its_own
 
 _OF_DRAWING = frozenset({"_invalid", "_stale", "_number", "_restore_to_pylab", "_cid_gen"})
@@ -51,14 +52,14 @@ def nothing_passes(kind: type) -> bool:
 @lru_cache(maxsize=4096)
 def _passing(kind: type) -> _Passing:
     is_set = isinstance(getattr(kind, "__setstate__", None), FunctionType)
-    is_of_library = kind.__module__ != "__main__"
+    is_of_library = module_of_class(kind) != "__main__"
     return _Passing(_members(kind), is_of_library and is_set and has_state_of_its_own(kind))
 
 
 def _members(kind: type) -> frozenset[str]:
-    if str(kind.__module__).startswith("matplotlib"):
+    if module_of_class(kind).startswith("matplotlib"):
         return _OF_DRAWING if _is_drawn(kind) else frozenset()
-    homes = {str(base.__module__).partition(".")[0] for base in kind.__mro__}
+    homes = {module_of_class(base).partition(".")[0] for base in kind.__mro__}
     return _OF_ANSWERS if "pandas" in homes else frozenset()
 
 

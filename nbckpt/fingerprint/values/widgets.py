@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from types import MethodType
 from typing import Any, NamedTuple
 
+from nbckpt.fingerprint.values.homes import module_of_class
 from nbckpt.fingerprint.values.plain import ATOMS
 
 OF_THE_CONNECTION = frozenset(
@@ -91,7 +92,7 @@ def may_hold_widgets(namespace: Mapping[str, object]) -> frozenset[str]:
 
 
 def _may_be_in(kind: type) -> bool:
-    return kind not in ATOMS and kind.__module__.partition(".")[0] not in _WITHOUT_WIDGETS
+    return kind not in ATOMS and module_of_class(kind).partition(".")[0] not in _WITHOUT_WIDGETS
 
 
 def class_of(widget: Any) -> tuple[type, dict[str, Any]]:
@@ -101,7 +102,7 @@ def class_of(widget: Any) -> tuple[type, dict[str, Any]]:
     """
     kind: type = type(widget)
     added: dict[str, Any] = {}
-    while kind.__module__ == "traitlets.traitlets" and kind.__base__ is not None:
+    while module_of_class(kind) == "traitlets.traitlets" and kind.__base__ is not None:
         traits = sys.modules["traitlets"].TraitType
         added = {n: t for n, t in vars(kind).items() if isinstance(t, traits)} | added
         kind = kind.__base__

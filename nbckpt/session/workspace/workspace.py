@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from nbckpt.capture.observation import Observer, early_facet, later_facets
 from nbckpt.capture.selection import Selection, missing
 from nbckpt.config.settings import Settings
 from nbckpt.digests import Digest
-from nbckpt.errors import VariableNotFoundError
+from nbckpt.errors import USER_CODE_ERRORS, VariableNotFoundError
 from nbckpt.fingerprint import random_generators
 from nbckpt.fingerprint.user_names import Own, is_nbckpts_own
 from nbckpt.fingerprint.values import Examined, ValueDigester
@@ -32,7 +32,8 @@ from nbckpt.session.workspace.unkept import Unkept
 from nbckpt.storage.store import Store
 
 if TYPE_CHECKING:
-    from nbckpt.fingerprint.keys import Inputs
+    from nbckpt.fingerprint.code import Names
+    from nbckpt.fingerprint.keys import Inputs, Reach
 
 _TOLD = 16
 """Letters of a digest in a key."""
@@ -91,7 +92,7 @@ class Workspace(Own):
         state = early_facet(namespace, touch)
         self.observer = Observer((state,), lambda: later_facets(namespace, touch, folder, state))
         self.unkept = Unkept()
-        self._lent = LentVariables(namespace)
+        self._lent = LentVariables(self.tracker)
         self.has_only_restored = self._has_only_modules()
         self._position = position
 
@@ -133,15 +134,12 @@ class Workspace(Own):
             # In a shell it was no cell: what is quickly looked at is looked at all the same.
             self.tracker.touched(self.tracker.quick_to_look_at() if self.guards_blocks else None)
             return
-        from nbckpt.fingerprint import code, keys
+        from nbckpt.fingerprint import code
         from nbckpt.fingerprint.values.sources import names_in
 
         with allowed():
             names = code.names_of_tree(tree, self._namespace)
-            touched = keys.touched(names, self._namespace)
-            if touched and (modules := keys.modules_behind(touched, self._namespace)):
-                touched |= self._lent.touched_by(modules, touched)
-        self.tracker.touched(touched)
+        self.tracker.touched(self.reach_of(names))
         self.capturer.encoder.bindings.ran(tree)
         if random_generators.seeds(tree, self._namespace, names_in):
             self.seeded.update(random_generators.NAMES)
@@ -156,10 +154,51 @@ class Workspace(Own):
         """
         from nbckpt.fingerprint import code, keys
 
+        names = code.names_of_tree(tree)
+        return self._with_modules(lambda: keys.reach_of(names, self._namespace), is_over=False)
+
+    def reach_of(self, names: Names, values: Collection[object] = ()) -> frozenset[str] | None:
+        """Names that code can touch, itself or by modules; None: any.
+
+        Parameters
+        ----------
+        names
+            Those that the code has.
+        values
+            What it is given beside these.
+        """
+        from nbckpt.fingerprint import keys
+
+        return self._with_modules(lambda: keys.reach_of(names, self._namespace, values))
+
+    def modules_ran(self) -> None:
+        """Note that code of modules beside the notebook ran, by whatever name."""
+        from nbckpt.fingerprint.keys import Reach
+
+        self.tracker.touched(self._with_modules(lambda: Reach(frozenset(), is_into_modules=True)))
+
+    def _with_modules(
+        self, ask: Callable[[], Reach], *, is_over: bool = True
+    ) -> frozenset[str] | None:
+        """The names of a reach, and those that modules beside the notebook touch; None: any.
+
+        Parameters
+        ----------
+        is_over
+            Whether the code may have lent what it names; else what is lent is known already.
+        """
+        from nbckpt.fingerprint import keys
+
         try:
-            return keys.touched(code.names_of_tree(tree), self._namespace)
-        except Exception:  # whatever a value's own code raises when it is looked at
+            with allowed():
+                names, is_into_modules = ask()
+                if names is None or not is_into_modules:
+                    return names
+                lent = keys.sharing(self._lent.look(names if is_over else ()), self._namespace)
+                called = keys.touched(self._lent.called, self._namespace)
+        except USER_CODE_ERRORS:  # whatever a value's own code raises when it is looked at
             return None
+        return None if lent is None or called is None else names | lent | called
 
     def key_of(
         self,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from nbckpt.capture.observation import Ran
 from nbckpt.digests import Digest, Json
 from nbckpt.fingerprint import code
+from nbckpt.fingerprint.keys.inputs import MODULE
 from nbckpt.fingerprint.user_names import Own
 from nbckpt.model import Cell, Checkpoint, Key
 from nbckpt.runtime import clock
@@ -142,6 +143,8 @@ class Execution(Own):
         """Have what the body can have changed looked at, by functions that it redefined, too."""
         session = self.session
         session.workspace.ran(self.tree)
+        if any(name.startswith(MODULE) for name in self.key.functions):
+            session.workspace.modules_ran()
         session.workspace.tracker.touched({n for n in self.key.inputs if n in session.namespace})
 
     @whole

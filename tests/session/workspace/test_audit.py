@@ -16,6 +16,7 @@ import pytest
 from nbckpt.capture.change_tracking.identity import Identity
 from nbckpt.config.settings import Settings
 from nbckpt.errors import StaleCaptureError
+from nbckpt.fingerprint.keys import Reach
 from nbckpt.reports import health
 from nbckpt.runtime.dirty_pages import memory, tracker
 from nbckpt.runtime.dirty_pages.tracker import Tracker, tracker_of_process
@@ -113,7 +114,7 @@ def names_are_never_bound_again(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def code_touches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Break the rule that says what code can change."""
-    monkeypatch.setattr("nbckpt.fingerprint.keys.touched", lambda *_: frozenset())
+    monkeypatch.setattr("nbckpt.fingerprint.keys.reach_of", lambda *_: Reach(frozenset()))
 
 
 WRONG = {

@@ -13,6 +13,7 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from nbckpt.capture.observation.process_state.kinds import Kind
+from nbckpt.fingerprint.values.homes import module_of_class
 
 _PLOTTING = ("plt", "pyplot", "mpl", "matplotlib", "pylab", "rcParams")
 _SWITCHES = frozenset({"context", "interactive", "ioff", "ion", "is_interactive", "isinteractive"})
@@ -233,7 +234,8 @@ def _functions(value: object) -> Iterable[FunctionType]:
     if kind is MethodType:
         return _functions(value.__func__)  # type: ignore[attr-defined]
     owner: Any = value if issubclass(kind, type) else kind
-    if owner.__module__ == "__main__" or not _is_known(owner.__module__):
+    home = module_of_class(owner)
+    if home == "__main__" or not _is_known(home):
         return [v for v in vars(owner).values() if type(v) is FunctionType]
     return ()
 
