@@ -11,6 +11,7 @@ from operator import attrgetter
 from queue import SimpleQueue
 from types import CodeType, FrameType, MethodType
 from typing import Any, TypeAlias
+from weakref import ref
 
 from nbckpt.capture.background_work import METHODS, AtWork, is_harmless, names_of
 from nbckpt.fingerprint.values.homes import is_named, is_users_module, module_of
@@ -44,9 +45,14 @@ def threads_at_work(namespace: Mapping[str, object]) -> list[AtWork]:
 
 
 def _given_to(thread: object) -> list[object]:
-    """The arguments of a thread, and what one of a class of its own holds."""
+    """The arguments of a thread, and what one of a class of its own holds.
+
+    Not the queue of a pool, whose calls are looked at one by one.
+    """
     members = members_of(thread)
     given = [*_items(members.get("_args")), *_items(members.get("_kwargs"))]
+    if _is_of_pool(members):
+        given = [part for part in given if type(part) not in (SimpleQueue, ref)]
     if type(thread) is not threading.Thread:
         known = members_of(threading.main_thread()).keys()
         given += [value for name, value in members.items() if name not in known]
@@ -69,6 +75,11 @@ def _waiting_at(frames: Iterable[FrameType]) -> Iterator[_Call]:
     for frame in frames:
         if frame.f_code is run:  # it holds its own item until it ends, as its locals do then
             yield from _calls_of_item(frame.f_locals.get("self"))
+
+
+def _is_of_pool(members: Mapping[str, object]) -> bool:
+    pools: Any = sys.modules.get("concurrent.futures.thread")
+    return pools is not None and members.get("_target") is pools._worker  # noqa: SLF001
 
 
 def _waiting_in(thread: Any) -> Iterator[_Call]:
