@@ -56,17 +56,20 @@ class Segmented:
         return frozenset(ids_of((self._root, *self._segments.containers())))
 
 
-def segmented(value: object, scope: Scope, is_usual: Callable[[type], bool]) -> Segmented | None:
+def segmented(value: Any, scope: Scope, is_usual: Callable[[type], bool]) -> Segmented | None:
     """What stands for a value in a stream.
 
-    None if it stands there itself: another kind of value, or one with texts so long that they are
-    parts of their own.
+    None if it stands there itself: another kind of value, one with texts so long that they are
+    parts of their own, or one that is too large, of which the usual way tells.
 
     Parameters
     ----------
     is_usual
         Whether instances of a class are written as pickle writes them.
     """
+    most = scope.max_bytes
+    if type(value) not in (list, dict) or (most is not None and len(value) > most):
+        return None  # each element has a byte and more
     segments = segments_of(value, is_variable=True)
     if segments is None:
         return None
@@ -74,10 +77,10 @@ def segmented(value: object, scope: Scope, is_usual: Callable[[type], bool]) -> 
     if kind is not None and (scope.substitutes or kind in scope.members or not is_usual(kind)):
         return None
     try:
-        pieces = segments.pickled()
-    except MemoryError:  # the usual way tells of it
+        pieces = segments.pickled(most)
+    except MemoryError:
         return None
-    if _has_payload(segments, pieces):
+    if pieces is None or _has_payload(segments, pieces):
         return None
     return Segmented(value, segments, map(_sliced, pieces))
 

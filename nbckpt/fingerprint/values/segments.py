@@ -196,15 +196,28 @@ class Segments:
             return None
         return hasher.digest()
 
-    def pickled(self) -> list[bytes]:
-        """A pickle of each segment; those of a value that is not too large are held."""
-        pieces = [segment.pickled() for segment in self.segments]
-        self.n_held_bytes = sum(map(len, pieces))
-        if self.n_held_bytes > MOST_BYTES:
-            self.n_held_bytes = 0
-            for segment in self.segments:
-                segment.let_bytes_go()
+    def pickled(self, most: int | None = None) -> list[bytes] | None:
+        """A pickle of each segment; those of a value that is not too large are held.
+
+        None if they have more bytes than `most`.
+        """
+        pieces: list[bytes] = []
+        n_bytes = 0
+        for segment in self.segments:
+            pieces.append(segment.pickled())
+            n_bytes += len(pieces[-1])
+            if most is not None and n_bytes > most:
+                self._let_bytes_go()
+                return None
+        self.n_held_bytes = n_bytes
+        if n_bytes > MOST_BYTES:
+            self._let_bytes_go()
         return pieces
+
+    def _let_bytes_go(self) -> None:
+        self.n_held_bytes = 0
+        for segment in self.segments:
+            segment.let_bytes_go()
 
 
 _memory: OrderedDict[int, Segments] = OrderedDict()
