@@ -55,7 +55,10 @@ def main() -> int:
             return 2
     if arguments.ratios != RATIOS:
         parser.error("--ratios goes with --check or --keep-ratios")
-    records = _read(arguments) or list(_kept(_measured(arguments), arguments.json))
+    if arguments.read:
+        records = _read(arguments)
+    else:
+        records = list(_kept(_measured(arguments), arguments.json))
     text = document_of(records)
     print(text)
     target = arguments.out or (RESULTS if _is_everything(arguments) else None)
@@ -155,7 +158,7 @@ def _records_to_hold(arguments: argparse.Namespace, rounds: int) -> tuple[list[R
     except (OSError, ValueError) as error:
         message = f"--from: {error}"
         raise CheckError(message) from error
-    if not records:
+    if not arguments.read:
         for _ in range(rounds):
             records += _kept(_measured(arguments), arguments.json)
     wanted = arguments.measures or LIMITS

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.bench.figures import Figure, figure_of
+from tests.bench.figures import Figure, figure_of, in_floors
 
 RATIOS = Path(__file__).parent / "ratios.json"
 WORSE = 1.3
@@ -83,7 +83,7 @@ class Verdict:
             "| --- " + "| ---: " * 5 + "|",
         ]
         lines += [
-            f"| {r.label} | {r.floor} | {_number(r.then)} | {_number(r.now)} | "
+            f"| {r.label} | {r.floor} | {_text(r.then)} | {_text(r.now)} | "
             f"{'' if r.times is None else f'{r.times:.2f}'} | {r.verdict} |"
             for r in self.rows
         ]
@@ -225,8 +225,17 @@ def write_ratios(
 
 
 def machine_of(records: Iterable[Record]) -> str:
-    """The machine in words; ratios of another one are another's."""
-    machine = [r for r in records if r["kind"] == "machine"][-1]
+    """The machine in words: ratios hold for one machine.
+
+    Raises
+    ------
+    CheckError
+        If no record names it.
+    """
+    machine = next((r for r in reversed(list(records)) if r["kind"] == "machine"), None)
+    if machine is None:
+        message = "no record names the machine: are these records of a run?"
+        raise CheckError(message)
     minor = machine["python"].rpartition(".")[0]
     return f"{machine['cores']} cores, {machine['architecture']}, Python {minor}"
 
@@ -258,5 +267,5 @@ def _is_tree_of_ratios(value: object, depth: int) -> bool:
     return type(value) in (int, float) and math.isfinite(value) and value > 0  # type: ignore[operator,arg-type]
 
 
-def _number(ratio: float | None) -> str:
-    return "" if ratio is None else f"{ratio:,.3g}" if ratio < 1000 else f"{ratio:,.0f}"
+def _text(ratio: float | None) -> str:
+    return "" if ratio is None else in_floors(ratio)

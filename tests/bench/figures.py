@@ -96,6 +96,11 @@ def amount(value: float, unit: str) -> str:
     return f"{value:g}"
 
 
+def in_floors(ratio: float) -> str:
+    """A number of floors, which may be a part of one or some thousands."""
+    return f"{ratio:,.3g}" if ratio < 1000 else f"{ratio:,.0f}"
+
+
 def machine() -> dict[str, Any]:
     """What the figures were taken on; it names no machine and no path."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

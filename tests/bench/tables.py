@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tests.bench import goals
-from tests.bench.figures import Figure, amount
+from tests.bench.figures import Figure, amount, in_floors
 from tests.bench.goals import Row
 from tests.bench.standing import Standing
 
@@ -98,7 +98,7 @@ def figure_table(title: str, figures: Sequence[Figure]) -> str:
             continue
         goal = "" if f.at_most is None else f"<= {f.text(f.at_most)}"
         cells = [f.label, f.text(f.median), f.text(f.high), goal, str(len(f.values))]
-        floors = "" if f.ratio is None else f"{f.ratio:,.3g} x {f.floor}"
+        floors = "" if f.ratio is None else f"{in_floors(f.ratio)} x {f.floor}"
         lines.append(_line([*cells, *[floors] * is_held]))
     return "\n".join(lines) + "\n"
 
