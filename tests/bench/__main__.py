@@ -9,12 +9,25 @@ import json
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
+from tests.bench.check import (
+    FULL,
+    QUICK,
+    RATIOS,
+    CheckError,
+    judged,
+    machine_of,
+    read_ratios,
+    write_ratios,
+)
 from tests.bench.document import document_of
 from tests.bench.figures import Figure, machine
-from tests.bench.limits import LIMITS
+from tests.bench.floors import measured_in
+from tests.bench.limits import LIMITS, ON_REQUEST
 from tests.bench.measures import MEASURES
 from tests.bench.rounds import Plan, answer_of, records_of
 from tests.bench.systems import PEERS, SYSTEMS, split_by_presence
@@ -26,16 +39,25 @@ PARTS = ("workloads", "traps", "limits", "measures")
 Record = dict[str, Any]
 
 
-def main() -> None:
+def main() -> int:
     """Measure what the command line asks for; write `RESULTS.md` when that is everything."""
-    arguments = _parser().parse_args()
+    parser = _parser()
+    arguments = parser.parse_args()
     if arguments.one:
         _one(arguments.one, arguments.quick)
-        return
-    records: list[Record] = []
-    for path in arguments.read:
-        records += [json.loads(line) for line in path.read_text().splitlines()]
-    if not arguments.read:
+        return 0
+    if arguments.check or arguments.keep_ratios:
+        _insist_on_limits(parser, arguments)
+        try:
+            return _check(arguments) if arguments.check else _keep_ratios(arguments)
+        except CheckError as error:
+            print(f"python -m tests.bench: {error}", file=sys.stderr)
+            return 2
+    if arguments.ratios != RATIOS:
+        parser.error("--ratios goes with --check or --keep-ratios")
+    if arguments.read:
+        records = _read(arguments)
+    else:
         records = list(_kept(_measured(arguments), arguments.json))
     text = document_of(records)
     print(text)
@@ -43,6 +65,12 @@ def main() -> None:
     if target is not None:
         target.write_text(text)
         print(f"written to {target.name}", file=sys.stderr)
+    return 0
+
+
+def _read(arguments: argparse.Namespace) -> list[Record]:
+    lines = [line for path in arguments.read for line in path.read_text().splitlines()]
+    return [json.loads(line) for line in lines]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -71,9 +99,71 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--from", dest="read", nargs="+", type=Path, default=[], help="measure nothing, read these"
     )
+    held = parser.add_mutually_exclusive_group()
+    held.add_argument(
+        "--check",
+        action="store_true",
+        help="hold the limits against kept ratios; 1 if one is worse",
+    )
+    held.add_argument(
+        "--keep-ratios",
+        action="store_true",
+        help="measure the limits three times, keep the medians",
+    )
+    parser.add_argument("--ratios", type=Path, default=RATIOS, help="the file of the kept ratios")
     parser.add_argument("--out", type=Path, help="where the tables go, also of a part")
     parser.add_argument("--one", choices=[*LIMITS, *MEASURES], help=argparse.SUPPRESS)
     return parser
+
+
+def _insist_on_limits(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    if tuple(arguments.only) not in (PARTS, ("limits",)):
+        parser.error("ratios are of limits: leave --only out")
+    others = [name for name in arguments.measures or () if name not in LIMITS]
+    if others:
+        parser.error(f"no limits, so they have no floors: {', '.join(others)}")
+    arguments.only = ("limits",)
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    """Print how the limits stand against the kept ratios; 1 if one is worse."""
+    kept = read_ratios(arguments.ratios)
+    records, size = _records_to_hold(arguments, rounds=1)
+    machine = machine_of(records)
+    if machine != kept["machine"]:
+        print(f"the ratios are of {kept['machine']}, this is {machine}", file=sys.stderr)
+
+    def again(name: str) -> list[Record]:
+        print(f"{name} again: a row of it looks worse", file=sys.stderr)
+        return list(_kept(_figures([name], "limits", quick=arguments.quick), arguments.json))
+
+    verdict = judged(records, kept.get(size, {}), size, LIMITS, None if arguments.read else again)
+    print(verdict.text)
+    if arguments.out is not None:
+        arguments.out.write_text(verdict.text)
+    return 0 if verdict.has_passed else 1
+
+
+def _keep_ratios(arguments: argparse.Namespace) -> int:
+    records, size = _records_to_hold(arguments, rounds=3)
+    count = write_ratios(arguments.ratios, records, size, of=median)
+    print(f"{count} ratios kept in {arguments.ratios.name}", file=sys.stderr)
+    return 0
+
+
+def _records_to_hold(arguments: argparse.Namespace, rounds: int) -> tuple[list[Record], str]:
+    """Those of files, or of so many rounds of the limits; and the size that they speak of."""
+    try:
+        records = _read(arguments)
+    except (OSError, ValueError) as error:
+        message = f"--from: {error}"
+        raise CheckError(message) from error
+    if not arguments.read:
+        for _ in range(rounds):
+            records += _kept(_measured(arguments), arguments.json)
+    wanted = arguments.measures or LIMITS
+    records = [r for r in records if r.get("measure") in wanted or r["kind"] == "machine"]
+    return records, QUICK if arguments.quick else FULL
 
 
 def _is_everything(arguments: argparse.Namespace) -> bool:
@@ -100,7 +190,8 @@ def _measured(arguments: argparse.Namespace) -> Iterator[Record]:
         yield from _traps([s for s in there if s != "bare"])
     for part, measures in (("limits", LIMITS), ("measures", MEASURES)):
         if part in arguments.only:
-            names = [n for n in measures if not arguments.measures or n in arguments.measures]
+            wanted = arguments.measures or measures.keys() - ON_REQUEST
+            names = [name for name in measures if name in wanted]
             yield from _figures(names, part, quick=arguments.quick)
 
 
@@ -118,12 +209,12 @@ def _figures(names: list[str], part: str, *, quick: bool) -> Iterator[Record]:
         command = ["tests.bench", "--one", name, *(["--quick"] if quick else [])]
         answer = answer_of(command, 1200)
         if "failed" in answer:
-            print(f"{name}: {answer['failed']}", file=sys.stderr)
+            yield {"kind": "failed", "measure": name, "why": answer["failed"]}
             continue
+        about = {"measure": name, "size": QUICK if quick else FULL}
         kind = {"limits": "limit", "measures": "time"}[part]
-        yield from (
-            {"kind": kind, "measure": name, "figure": figure} for figure in answer["figures"]
-        )
+        yield from ({"kind": kind, **about, "figure": figure} for figure in answer["figures"])
+        yield from ({"kind": "floor", **about, "figure": floor} for floor in answer["floors"])
 
 
 def _one(name: str, quick: bool) -> None:
@@ -131,12 +222,26 @@ def _one(name: str, quick: bool) -> None:
         tempfile.TemporaryDirectory(prefix="nbckpt-bench-") as folder,
         contextlib.redirect_stdout(sys.stderr),
     ):
+        floors: list[Figure] = []
         if name in LIMITS:
-            figures = LIMITS[name](Path(folder), quick)
+            figures, floors = _held(name, Path(folder), quick)
         else:
             times = MEASURES[name](Path(folder), quick)
             figures = [Figure(label, "s", values) for label, values in times.items()]
-    print(ANSWER + json.dumps({"figures": [figure.as_record() for figure in figures]}))
+    answer = {"figures": figures, "floors": floors}
+    print(ANSWER + json.dumps({k: [f.as_record() for f in v] for k, v in answer.items()}))
+
+
+def _held(name: str, folder: Path, quick: bool) -> tuple[list[Figure], list[Figure]]:
+    """The figures of a limit, each with the seconds of its floor, and the floors."""
+    rows = folder / "rows"
+    rows.mkdir()
+    with measured_in(folder) as floors:
+        figures = LIMITS[name](rows, quick)
+    return (
+        [replace(f, floor_s=floors.median_s(f.floor)) if f.floor else f for f in figures],
+        [Figure(label, "s", values) for label, values in floors.took.items()],
+    )
 
 
 def _kept(records: Iterator[Record], path: Path | None) -> Iterator[Record]:
@@ -158,7 +263,9 @@ def _progress(record: Record) -> str:
             return f"round {record['round']}, {record['workload']}, {record['system']}: {took}"
         case "trap":
             return f"{record['system']}, {record['trap']}, {record['phase']}: {record['outcome']}"
-        case "limit" | "time":
+        case "failed":
+            return f"{record['measure']}: {record['why']}"
+        case "limit" | "time" | "floor":
             return str(record["figure"]["label"])
         case "absent":
             return f"{record['system']}: {record['why']}"
@@ -166,4 +273,4 @@ def _progress(record: Record) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tests.bench import goals, tables
-from tests.bench.figures import figure_of
+from tests.bench.figures import Figure, figure_of
 from tests.bench.standing import Standing, standings
 from tests.bench.systems import SYSTEMS
 
@@ -21,6 +21,7 @@ def document_of(records: Iterable[Record]) -> str:
     outcomes = _latest_traps(found)
     limits = [figure_of(r["figure"]) for r in _latest(found, "limit")]
     times = [figure_of(r["figure"]) for r in _latest(found, "time")]
+    floors = _joined(figure_of(r["figure"]) for r in _latest(found, "floor"))
     absent = {r["system"]: r["why"] for r in found if r["kind"] == "absent"}
     stood = {key: standings(_ordered(group)) for key, group in _by_workload(runs).items()}
     judged = {name: s for (name, scale), s in stood.items() if scale == goals.SCALE}
@@ -29,6 +30,7 @@ def document_of(records: Iterable[Record]) -> str:
     parts += [tables.goal_table(rows)] * bool(rows)
     parts += [_workloads(stood, runs, absent)] * bool(runs)
     parts += [tables.trap_table(outcomes)] * bool(outcomes)
+    parts += [tables.figure_table("Floors: the machine meanwhile", floors)] * bool(floors)
     parts += [tables.figure_table("Limits", limits)] * bool(limits)
     parts += [tables.figure_table("Further measures", times)] * bool(times)
     return "\n".join(parts)
@@ -69,6 +71,14 @@ def _latest(records: list[Record], kind: str) -> list[Record]:
         if record["kind"] == kind:
             found[record["measure"], record["figure"]["label"]] = record
     return list(found.values())
+
+
+def _joined(figures: Iterable[Figure]) -> list[Figure]:
+    """One figure of each label, with the values of all."""
+    values: dict[str, list[float]] = {}
+    for figure in figures:
+        values.setdefault(figure.label, []).extend(figure.values)
+    return [Figure(label, "s", found) for label, found in values.items()]
 
 
 def _latest_traps(records: list[Record]) -> list[Record]:

@@ -7,12 +7,13 @@ import platform
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from statistics import median, quantiles
 from typing import Any
 
 PACKAGES = (
     "nbckpt", "ipython", "numpy", "pandas", "scikit-learn", "duckdb", "pyarrow", "blake3",
-    "cloudpickle", "dill", "joblib", "kishu",
+    "cloudpickle", "dill", "joblib", "kishu", "polars", "sympy", "xgboost",
 )  # fmt: skip
 
 
@@ -26,17 +27,32 @@ class Figure:
         ``s``, ``B``, ``MB``, or ``x`` for a ratio.
     at_most
         The goal for the median, in the same unit; None where there is none.
+    floor
+        The floor that a row in seconds is held against (`tests.bench.floors`); None for what is
+        not nbckpt's: peers, plain runs and copies.
+    floor_s
+        The seconds of that floor in the same process.
+    absent
+        Why nothing was measured: a package that is not installed.
     """
 
     label: str
     unit: str
     values: Sequence[float] = field(default_factory=list)
     at_most: float | None = None
+    floor: str | None = None
+    floor_s: float | None = None
+    absent: str = ""
 
     @property
     def median(self) -> float:
         """Of all the times that it was measured."""
         return median(self.values)
+
+    @property
+    def ratio(self) -> float | None:
+        """The median in floors; None where the row is held against none."""
+        return self.median / self.floor_s if self.values and self.floor_s else None
 
     @property
     def high(self) -> float:
@@ -52,6 +68,13 @@ class Figure:
         return {"kind": "figure", **asdict(self)}
 
 
+def absences(label: str, packages: Sequence[str]) -> list[Figure]:
+    """A figure that names the packages that are not installed; none if all are."""
+    lacking = [p for p in packages if find_spec(p) is None]
+    why = f"not installed: {', '.join(lacking)}"
+    return [Figure(label, "s", absent=why)] if lacking else []
+
+
 def figure_of(record: dict[str, Any]) -> Figure:
     """What `as_record` gave."""
     return Figure(**{k: v for k, v in record.items() if k != "kind"})
@@ -61,6 +84,8 @@ def amount(value: float, unit: str) -> str:
     """A number with its unit."""
     match unit:
         case "s":
+            if abs(value) < 1e-4:
+                return f"{value * 1e6:.1f} \N{MICRO SIGN}s"
             return f"{value:.2f} s" if abs(value) >= 10 else f"{value * 1e3:,.1f} ms"
         case "B":
             return f"{value / 1e6:,.2f} MB" if abs(value) >= 1e5 else f"{value / 1e3:.1f} kB"
@@ -69,6 +94,11 @@ def amount(value: float, unit: str) -> str:
         case "x":
             return f"{value:.2f} x"
     return f"{value:g}"
+
+
+def in_floors(ratio: float) -> str:
+    """A number of floors, which may be a part of one or some thousands."""
+    return f"{ratio:,.3g}" if ratio < 1000 else f"{ratio:,.0f}"
 
 
 def machine() -> dict[str, Any]:

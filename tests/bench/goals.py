@@ -86,7 +86,7 @@ def of_workload(name: str, found: Sequence[Standing]) -> Iterator[Row]:
 def of_figures(figures: Sequence[Figure]) -> Iterator[Row]:
     """Those that have a goal."""
     for figure in figures:
-        if figure.at_most is not None:
+        if figure.at_most is not None and figure.values:
             yield _row(figure.label, figure.median, figure.at_most, 1, figure.unit)
 
 

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.bench import floors
+
 Times = dict[str, list[float]]
 Measure = Callable[[Path, bool], Times]
 
@@ -22,6 +24,7 @@ MIB = 1 << 20
 
 def timed(job: Callable[[], object]) -> float:
     """Seconds that `job` takes."""
+    floors.glance()
     began = time.perf_counter()
     job()
     return time.perf_counter() - began

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.bench import floors
+
 
 def make_shell(folder: Path) -> Any:
     """The process's shell, with nothing of its user's: no history, no start-up files."""
@@ -102,6 +104,7 @@ class Notebook:
         CellError
             If the cell did, or what follows the cells failed: a quick failure is no good figure.
         """
+        floors.glance()
         self._code_s = 0.0
         shown = io.StringIO()
         with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(shown):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tests.bench import goals
-from tests.bench.figures import Figure, amount
+from tests.bench.figures import Figure, amount, in_floors
 from tests.bench.goals import Row
 from tests.bench.standing import Standing
 
@@ -88,13 +88,18 @@ def trap_table(outcomes: Sequence[dict[str, Any]]) -> str:
 
 
 def figure_table(title: str, figures: Sequence[Figure]) -> str:
-    """Median and how far it goes up."""
-    lines = [f"## {title}\n", _line(["what", "median", "p95 or largest", "goal", "runs"])]
-    lines.append(_line(["---", *["---:"] * 4]))
+    """Median and how far it goes up; the median in floors, where a figure is held against one."""
+    is_held = any(f.ratio is not None for f in figures)
+    heads = ["what", "median", "p95 or largest", "goal", "runs", *["in floors"] * is_held]
+    lines = [f"## {title}\n", _line(heads), _line(["---", *["---:"] * (len(heads) - 1)])]
     for f in figures:
+        if f.absent:
+            lines.append(_line([f.label, f.absent, *[""] * (len(heads) - 2)]))
+            continue
         goal = "" if f.at_most is None else f"<= {f.text(f.at_most)}"
         cells = [f.label, f.text(f.median), f.text(f.high), goal, str(len(f.values))]
-        lines.append(_line(cells))
+        floors = "" if f.ratio is None else f"{in_floors(f.ratio)} x {f.floor}"
+        lines.append(_line([*cells, *[floors] * is_held]))
     return "\n".join(lines) + "\n"
 
 

@@ -11,8 +11,10 @@ from pathlib import Path
 from tests.bench.figures import Figure
 from tests.bench.limits import (
     beginning,
+    elements,
     everyday,
     frames,
+    fresh,
     history,
     large,
     loops,
@@ -33,11 +35,16 @@ LIMITS: dict[str, Limit] = {
         beginning.first_cells,
         objects.one_appended,
         everyday.messages_appended,
-        everyday.elements_appended,
+        elements.elements_appended,
+        elements.entries_added,
+        elements.elements_appended_large,
+        elements.entries_added_large,
         everyday.names_around,
         everyday.long_session,
         everyday.figures_around,
         everyday.commands,
+        fresh.blocks,
+        fresh.star_import,
         frames.one_column,
         frames.only_read,
         loops.plain_loop,
@@ -49,3 +56,6 @@ LIMITS: dict[str, Limit] = {
         history.listing,
     )
 }
+
+ON_REQUEST = {elements.elements_appended_large.__name__, elements.entries_added_large.__name__}
+"""Limits that take minutes: measured only where `--measures` names them."""

@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.bench import floors
 from tests.bench.figures import Figure
+from tests.bench.floors import COPY, PYTHON, PYTHON_CPU
 from tests.bench.measures import timed
 from tests.bench.rounds import ROOT
 from tests.bench.shells import Notebook
@@ -59,9 +61,11 @@ def cold_restore(folder: Path, quick: bool) -> list[Figure]:
     name = f"{mib} MiB of arrays"
     both = [lap["load"] + lap["resume"] for lap in laps]
     return [
-        Figure(f"fresh process: {name}, load_ext and resume", "s", both, 0.5),
-        Figure("of it %load_ext with all imports", "s", [lap["load"] for lap in laps]),
-        Figure("every byte touched afterwards", "s", [lap["touch"] for lap in laps]),
+        Figure(f"fresh process: {name}, load_ext and resume", "s", both, 0.5, PYTHON),
+        Figure(
+            "of it %load_ext with all imports", "s", [lap["load"] for lap in laps], floor=PYTHON
+        ),
+        Figure("every byte touched afterwards", "s", [lap["touch"] for lap in laps], floor=COPY),
         Figure("the store's files read into memory", "s", copied),
         Figure(
             "load_ext, resume and touch / that reading",
@@ -94,10 +98,23 @@ def first_cells(folder: Path, quick: bool) -> list[Figure]:
     """What the first cells of a new process take of the processor, imports and all."""
     laps = [in_fresh_process(FIRST_CELLS, folder) for _ in range(2 if quick else 9)]
     return [
-        Figure("CPU of %load_ext nbckpt, new process", "s", [lap["load"] for lap in laps], 0.04),
+        Figure(
+            "CPU of %load_ext nbckpt, new process",
+            "s",
+            [lap["load"] for lap in laps],
+            0.04,
+            PYTHON_CPU,
+        ),
         Figure("modules of nbckpt that it loads", "", [lap["modules"] for lap in laps]),
-        Figure("CPU of the first cell after it", "s", [lap["cell"] for lap in laps]),
-        Figure("CPU of the first checkpoint", "s", [lap["checkpoint"] for lap in laps]),
+        Figure(
+            "CPU of the first cell after it", "s", [lap["cell"] for lap in laps], floor=PYTHON_CPU
+        ),
+        Figure(
+            "CPU of the first checkpoint",
+            "s",
+            [lap["checkpoint"] for lap in laps],
+            floor=PYTHON_CPU,
+        ),
     ]
 
 
@@ -105,6 +122,7 @@ def in_fresh_process(code: str, folder: Path) -> dict[str, Any]:
     """What a fresh interpreter says after the word TOOK."""
     import os
 
+    floors.glance()
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),

@@ -17,23 +17,15 @@ from statistics import median
 import cloudpickle
 
 from nbckpt.timeline.records import event_record
-from tests.bench.figures import Figure
+from tests.bench import floors
+from tests.bench.figures import Figure, absences
+from tests.bench.floors import PYTHON, PYTHON_CPU, pickle_of
 from tests.bench.measures import _open, timed
 from tests.bench.rounds import ROOT
 from tests.bench.shells import Notebook, memory_mb
 
 WARM_UP = 5
 MESSAGES = "messages = [{{'role': 'user', 'content': str(i) * 200}} for i in range({count})]"
-CLASS = "class P:\n    def __init__(self, a, b): self.a, self.b = a, b"
-
-ELEMENTS = {
-    "objects of a class": ("P(i, float(i))", 1.0),
-    "dicts": ("{'a': i, 'b': str(i)}", 1.0),
-    "tuples": ("(i, float(i), str(i))", 1.0),
-    "strings": ("str(i) * 3", 1.0),
-    "ints": ("i * 1000", 1.0),
-}
-"""What is in a list, an expression of `i`, and the most that an append may cost of cloudpickle."""
 
 
 def messages_appended(folder: Path, quick: bool) -> list[Figure]:
@@ -44,36 +36,17 @@ def messages_appended(folder: Path, quick: bool) -> list[Figure]:
     bare = [notebook.run(f"k = {n}").around_s for n in range(runs)]
     notebook.follow()
     figures = [Figure("everyday: a cell without nbckpt", "s", bare)]
+    change = pickle_of("one message", {"role": "user", "content": "y0" * 200})
     for count in [400] if quick else goals:
         notebook.run(MESSAGES.format(count=count))
         cell = "messages.append({{'role': 'user', 'content': 'y{n}' * 200}})"
-        appended = _around(notebook, cell, runs)
-        read = _around(notebook, "n = len(messages), {n}", runs)
+        appended = around(notebook, cell, runs)
+        read = around(notebook, "n = len(messages), {n}", runs)
         name = f"{count:,} messages"
         figures += [
-            Figure(f"one appended to {name}", "s", appended, goals[count]),
-            Figure(f"a cell that reads {name}", "s", read),
-            Figure(f"cloudpickle of {name}", "s", _pickled(notebook, "messages")),
-        ]
-    return figures
-
-
-def elements_appended(folder: Path, quick: bool) -> list[Figure]:
-    """A cell that appends one element to a long list, beside one cloudpickle of the list."""
-    count, runs = (5_000, 2) if quick else (200_000, 4)
-    notebook = Notebook(folder)
-    notebook.run(CLASS)
-    figures = []
-    for name, (element, at_most) in ELEMENTS.items():
-        notebook.run(f"rows = [{element} for i in range({count})]")
-        appended = _around(notebook, f"i = {{n}}; rows.append({_escaped(element)})", runs)
-        pickled = _pickled(notebook, "rows")
-        label = f"one appended to {count:,} {name}"
-        figures += [
-            Figure(label, "s", appended),
-            Figure(
-                f"{label} / cloudpickle of all", "x", [median(appended) / median(pickled)], at_most
-            ),
+            Figure(f"one appended to {name}", "s", appended, goals[count], change),
+            Figure(f"a cell that reads {name}", "s", read, floor=PYTHON),
+            Figure(f"cloudpickle of {name}", "s", pickled(notebook, "messages")),
         ]
     return figures
 
@@ -82,12 +55,12 @@ def names_around(folder: Path, quick: bool) -> list[Figure]:
     """A trivial cell beside many variables."""
     count, runs = (100, 6) if quick else (1_000, 60)
     notebook = Notebook(folder)
-    alone = _around(notebook, "x = {n}", runs)
+    alone = around(notebook, "x = {n}", runs)
     notebook.run(f"for i in range({count}): globals()[f'v{{i}}'] = [i]")
-    beside = _around(notebook, "x = {n}", runs)
+    beside = around(notebook, "x = {n}", runs)
     return [
-        Figure("a trivial cell", "s", alone, 0.0008),
-        Figure(f"a trivial cell beside {count:,} names", "s", beside, 0.0012),
+        Figure("a trivial cell", "s", alone, 0.0008, PYTHON),
+        Figure(f"a trivial cell beside {count:,} names", "s", beside, 0.0012, PYTHON),
         Figure("that cell / the one beside nothing", "x", [median(beside) / median(alone)], 1.5),
     ]
 
@@ -103,7 +76,7 @@ def long_session(folder: Path, quick: bool) -> list[Figure]:
     for mark in marks:
         took += [notebook.run(f"x = {n}").around_s for n in range(len(took), mark)]
         figures.append(
-            Figure(f"a trivial cell after {mark:,} checkpoints", "s", took[-40:], 0.0008)
+            Figure(f"a trivial cell after {mark:,} checkpoints", "s", took[-40:], 0.0008, PYTHON)
         )
     notebook.wait()
     gc.collect()
@@ -118,15 +91,17 @@ def long_session(folder: Path, quick: bool) -> list[Figure]:
 
 def figures_around(folder: Path, quick: bool) -> list[Figure]:
     """A cell that makes a figure beside one with axes, and a trivial one after it."""
+    if absent := absences("plt.figure() beside a figure of four axes", ["matplotlib"]):
+        return absent
     runs = 3 if quick else 12
     notebook = Notebook(folder)
     notebook.run("import matplotlib; matplotlib.use('agg'); import matplotlib.pyplot as plt")
     notebook.run("fig, axes = plt.subplots(2, 2); [a.plot(range(100)) for a in axes.flat]")
-    made = _around(notebook, "fig{n} = plt.figure()", runs)
-    trivial = _around(notebook, "x = {n}", runs)
+    made = around(notebook, "fig{n} = plt.figure()", runs)
+    trivial = around(notebook, "x = {n}", runs)
     return [
-        Figure("plt.figure() beside a figure of four axes", "s", made, 0.005),
-        Figure("a trivial cell beside figures", "s", trivial, 0.001),
+        Figure("plt.figure() beside a figure of four axes", "s", made, 0.005, PYTHON),
+        Figure("a trivial cell beside figures", "s", trivial, 0.001, PYTHON),
     ]
 
 
@@ -153,6 +128,7 @@ def commands(folder: Path, quick: bool) -> list[Figure]:
             "s",
             [_cpu_of_command(folder, words) for _ in range(runs)],
             goal,
+            PYTHON_CPU,
         )
         for words, goal in goals.items()
     ]
@@ -160,6 +136,7 @@ def commands(folder: Path, quick: bool) -> list[Figure]:
 
 def _cpu_of_command(folder: Path, words: Sequence[str]) -> float:
     command = [sys.executable, "-m", "nbckpt", *words, "--store", str(folder / ".nbckpt")]
+    floors.glance()
     before = os.times()
     subprocess.run(
         command,
@@ -173,15 +150,13 @@ def _cpu_of_command(folder: Path, words: Sequence[str]) -> float:
     )
 
 
-def _around(notebook: Notebook, cell: str, runs: int) -> list[float]:
+def around(notebook: Notebook, cell: str, runs: int) -> list[float]:
+    """What stands around the code of a cell, each time that it runs, with another `n` in it."""
     took = [notebook.run(cell.format(n=n)).around_s for n in range(WARM_UP + runs)]
     return took[WARM_UP if runs > WARM_UP else 1 :]
 
 
-def _pickled(notebook: Notebook, name: str) -> list[float]:
+def pickled(notebook: Notebook, name: str) -> list[float]:
+    """Seconds of cloudpickle for a variable."""
     value = notebook.shell.user_ns[name]
     return [timed(lambda: cloudpickle.dumps(value)) for _ in range(3)]
-
-
-def _escaped(expression: str) -> str:
-    return expression.replace("{", "{{").replace("}", "}}")

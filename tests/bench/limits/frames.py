@@ -11,7 +11,8 @@ from statistics import median
 
 import cloudpickle
 
-from tests.bench.figures import Figure
+from tests.bench.figures import Figure, absences
+from tests.bench.floors import PYTHON, pickle_of
 from tests.bench.measures import timed
 from tests.bench.shells import Notebook
 
@@ -43,10 +44,21 @@ del x""",
 }
 """What a value is, and a cell that makes one of some size."""
 
+PACKAGES = {
+    "pandas column of objects": ["numpy", "pandas"],
+    "NumPy array of objects": ["numpy"],
+    "polars frame": ["numpy", "polars"],
+    "xgboost model": ["numpy", "xgboost"],
+}
+"""What each of these cells imports."""
+
 
 def one_column(folder: Path, quick: bool) -> list[Figure]:
     """One column changed of each of ten frames, and all that is stored in the end."""
+    import numpy as np
+
     rows = 10_000 if quick else 100_000
+    column = pickle_of("one column", np.random.default_rng(0).standard_normal(rows))
     notebook = Notebook(folder)
     notebook.run("import numpy as np, pandas as pd\ncolumns = [f'c{i}' for i in range(10)]")
     for n in range(N_FRAMES):
@@ -64,9 +76,9 @@ def one_column(folder: Path, quick: bool) -> list[Figure]:
     needed = FLOAT_BYTES * rows * N_FRAMES * (N_COLUMNS + 1)
     name = f"{N_FRAMES} frames of {rows:,} rows"
     return [
-        Figure(f"one column changed of one of {name}", "s", changed),
+        Figure(f"one column changed of one of {name}", "s", changed, floor=column),
         Figure("cloudpickle of that frame", "s", pickled),
-        Figure(f"a trivial cell beside {name}", "s", trivial),
+        Figure(f"a trivial cell beside {name}", "s", trivial, floor=PYTHON),
         Figure(
             f"stored of {name} and a changed column of each / their bytes",
             "x",
@@ -82,6 +94,10 @@ def only_read(folder: Path, quick: bool) -> list[Figure]:
     notebook = Notebook(folder)
     figures = []
     for name, cell in READ.items():
+        label = f"a cell that only reads a {name}"
+        if absent := absences(label, PACKAGES[name]):
+            figures += absent
+            continue
         notebook.run(cell.format(n=count))
         notebook.run("k = id(value)")  # idle, nbckpt looks once at what it has kept
         read, pickled = [], []
@@ -93,7 +109,7 @@ def only_read(folder: Path, quick: bool) -> list[Figure]:
             del value
         ratio = median(read) / median(pickled)
         figures += [
-            Figure(f"a cell that only reads a {name}", "s", read),
+            Figure(label, "s", read, floor=PYTHON),
             Figure(f"cloudpickle of the {name}", "s", pickled),
             Figure(
                 f"that cell / cloudpickle, {name}", "x", [ratio], None if quick else READ_AT_MOST

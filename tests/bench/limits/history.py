@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from tests.bench.figures import Figure
+from tests.bench.floors import COPY, PYTHON
 from tests.bench.limits.beginning import in_fresh_process
 from tests.bench.measures import _open, timed
 
@@ -62,8 +63,8 @@ def rewinds(folder: Path, quick: bool) -> list[Figure]:
     found = in_fresh_process(REWINDS.replace("PARAMETERS", json.dumps([mib, moves])), folder)
     name = f"rewinds among 50 checkpoints of {mib} MiB"
     return [
-        Figure(name, "s", found["took"], REWIND_AT_MOST_S),
-        Figure(f"{name}, and every byte read", "s", found["touched"]),
+        Figure(name, "s", found["took"], REWIND_AT_MOST_S, PYTHON),
+        Figure(f"{name}, and every byte read", "s", found["touched"], floor=COPY),
         Figure(f"{name}: memory at the end / the state", "x", [found["grown"]], MEMORY_AT_MOST),
     ]
 
@@ -88,6 +89,8 @@ def forks(folder: Path, quick: bool) -> list[Figure]:
     stored = _size(store) - before
     beside = [fork - switch for fork, switch in zip(forked, switched, strict=True)]
     return [
+        Figure("a fork of one checkpoint", "s", forked, floor=PYTHON),
+        Figure("a switch back", "s", switched, floor=PYTHON),
         Figure("a fork, beside a switch that restores as much", "s", beside, FORK_AT_MOST_S),
         Figure(
             f"bytes stored by {2 * count} forks and as many switches",
@@ -118,10 +121,10 @@ def listing(folder: Path, quick: bool) -> list[Figure]:
     text = [timed(lambda: log_text(again.timeline, None, None)) for _ in range(runs)]
     name = f"{count:,} checkpoints"
     return [
-        Figure(f"{name} listed for the first time in a process", "s", [first]),
-        Figure(f"{name} listed for the widget", "s", cold, LIST_AT_MOST_S),
-        Figure(f"{name} listed for the widget again", "s", listed, LIST_AT_MOST_S),
-        Figure(f"{name} as the text of a log", "s", text),
+        Figure(f"{name} listed for the first time in a process", "s", [first], floor=PYTHON),
+        Figure(f"{name} listed for the widget", "s", cold, LIST_AT_MOST_S, PYTHON),
+        Figure(f"{name} listed for the widget again", "s", listed, LIST_AT_MOST_S, PYTHON),
+        Figure(f"{name} as the text of a log", "s", text, floor=PYTHON),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.bench.figures import Figure
+from tests.bench.floors import PYTHON
 from tests.bench.shells import Notebook, Took
 
 SLOWER_AT_MOST = 1.02
@@ -33,7 +34,7 @@ def plain_loop(folder: Path, quick: bool) -> list[Figure]:
     name = f"a loop of {count:,} turns"
     return [
         Figure(f"{name}, without nbckpt", "s", code),
-        Figure(f"{name}, auto on", "s", its_code),
+        Figure(f"{name}, auto on", "s", its_code, floor=PYTHON),
         Figure("the loop with / without", "x", [min(its_code) / min(code)], SLOWER_AT_MOST),
         Figure("the whole cell with / without", "x", [min(its_whole) / min(whole)]),
     ]

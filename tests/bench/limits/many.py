@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.bench.figures import Figure
+from tests.bench.floors import PYTHON
 from tests.bench.limits.beginning import in_fresh_process
 from tests.bench.measures import _open
 
@@ -45,9 +46,11 @@ def ten_thousand(folder: Path, quick: bool) -> list[Figure]:
     laps = [in_fresh_process(code, folder) for _ in range(runs)]
     name = f"{count:,} checkpoints"
     return [
-        Figure(f"{name}: %load_ext", "s", [lap["load"] for lap in laps]),
-        Figure(f"{name}: %resume", "s", [lap["resume"] for lap in laps], AT_MOST_S),
-        Figure(f"{name}: %nbckpt log", "s", [lap["log"] for lap in laps], AT_MOST_S),
-        Figure(f"{name}: %rewind half way", "s", [lap["rewind"] for lap in laps], AT_MOST_S),
-        Figure(f"{name}: %rewind -", "s", [lap["back"] for lap in laps], AT_MOST_S),
+        Figure(f"{name}: %load_ext", "s", [lap["load"] for lap in laps], floor=PYTHON),
+        Figure(f"{name}: %resume", "s", [lap["resume"] for lap in laps], AT_MOST_S, PYTHON),
+        Figure(f"{name}: %nbckpt log", "s", [lap["log"] for lap in laps], AT_MOST_S, PYTHON),
+        Figure(
+            f"{name}: %rewind half way", "s", [lap["rewind"] for lap in laps], AT_MOST_S, PYTHON
+        ),
+        Figure(f"{name}: %rewind -", "s", [lap["back"] for lap in laps], AT_MOST_S, PYTHON),
     ]

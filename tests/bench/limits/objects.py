@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import median
 
 from tests.bench.figures import Figure
+from tests.bench.floors import PYTHON, pickle_of
 from tests.bench.measures import timed
 from tests.bench.shells import Notebook
 
@@ -18,6 +19,7 @@ def one_appended(folder: Path, quick: bool) -> list[Figure]:
     """Stored bytes and time, beside one plain pickle of the list."""
     count, runs = (50_000, 3) if quick else (1_000_000, 7)
     notebook = Notebook(folder, follows=False)
+    change = pickle_of("one small object", {"id": 0, "tag": "new 0"})
     bare = [notebook.run(f"k = {n}").whole_s for n in range(runs)]
     notebook.follow()
     notebook.run("k = -1")
@@ -36,12 +38,12 @@ def one_appended(folder: Path, quick: bool) -> list[Figure]:
     name = f"{count:,} small objects"
     return [
         Figure(f"one plain pickle of {name}", "s", pickled),
-        Figure(f"first save of {name}", "s", [first.around_s]),
-        Figure(f"one appended to {name}", "s", appended),
+        Figure(f"first save of {name}", "s", [first.around_s], floor=change),
+        Figure(f"one appended to {name}", "s", appended, floor=change),
         Figure("bytes stored for the one appended", "B", stored, 200e3),
         Figure("a cell without nbckpt", "s", bare),
-        Figure("a cell with nbckpt and no such list", "s", empty),
-        Figure(f"a cell that does not touch {name}", "s", untouched, 0.005),
+        Figure("a cell with nbckpt and no such list", "s", empty, floor=PYTHON),
+        Figure(f"a cell that does not touch {name}", "s", untouched, 0.005, PYTHON),
         Figure(
             "that cell / the one with no such list",
             "x",
