@@ -193,11 +193,11 @@ def _contents_of(function: FunctionType) -> Iterator[object]:
 def parts_of(value: Any, kind: type) -> list[object]:
     """Parts that may hold functions, of a value of a few kinds that do."""
     if kind is dict:
-        return [*islice(list(value.values()), MANY)]
+        return [*islice(value.values(), MANY)]
     if kind is list or kind is tuple:
         return [*value[:MANY]]
     if kind is set or kind is frozenset:
-        return [*islice(list(value), MANY)]
+        return [*islice(value, MANY)]
     if kind is MethodType:
         return [value.__func__]
     if issubclass(kind, partial):

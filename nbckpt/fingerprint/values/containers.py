@@ -56,14 +56,12 @@ def walk_dict(walk: Walk, value: dict[Any, Any]) -> None:
     if walk.is_known(value):
         return
     walk.put(b"dict", len(value))
-    if walk.is_too_wide(len(value)):
+    if walk.is_too_wide(len(value)) or _wrote_segments(walk, value):
         return
     keys, values = list(value), list(value.values())
     key_types = set(map(type, keys))
     if not key_types <= plain.ATOMS:
         walk.push([part for pair in zip(keys, values, strict=True) for part in pair])
-        return
-    if _wrote_segments(walk, value):
         return
     value_types = set(map(type, values))
     is_flat = value_types <= plain.ATOMS
