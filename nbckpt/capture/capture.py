@@ -205,6 +205,7 @@ class Capturer:
                     self.distrust(stale)
                     from nbckpt.runtime.dirty_pages.memory import READS_ALL
 
+                    forget_all_but(())
                     again = called_with(READS_ALL, True, self._capture, selection, only, base)
                     captured = replace(
                         again,

@@ -14,7 +14,7 @@ from sys import intern
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs.streams import PAYLOAD_BYTES
-from nbckpt.fingerprint.values.segments import Segments, segments_of
+from nbckpt.fingerprint.values.segments import Segments, instances_in, segments_of
 from nbckpt.runtime.addresses import ids_of
 
 if TYPE_CHECKING:
@@ -53,14 +53,17 @@ class Segmented:
 
     def shares(self) -> frozenset[int]:
         """Identities of all that can change in it."""
-        return frozenset(ids_of((self._root, *self._segments.containers())))
+        inside = self._segments.containers()
+        if self.kinds:
+            inside += instances_in(self._root)
+        return frozenset(ids_of((self._root, *inside)))
 
 
 def segmented(value: Any, scope: Scope, is_usual: Callable[[type], bool]) -> Segmented | None:
     """What stands for a value in a stream.
 
-    None if it stands there itself: another kind of value, one with texts so long that they are
-    parts of their own, or one that is too large, of which the usual way tells.
+    None if it stands there itself: another kind of value, one that is better written whole, or
+    one that is too large, of which the usual way tells.
 
     Parameters
     ----------
@@ -76,20 +79,15 @@ def segmented(value: Any, scope: Scope, is_usual: Callable[[type], bool]) -> Seg
     kind = segments.kind
     if kind is not None and (scope.substitutes or kind in scope.members or not is_usual(kind)):
         return None
+    if segments.is_written_whole(scope.tuples):
+        return None
     try:
         pieces = segments.pickled(most)
     except MemoryError:
         return None
-    if pieces is None or _has_payload(segments, pieces):
+    if pieces is None:
         return None
     return Segmented(value, segments, map(_sliced, pieces))
-
-
-def _has_payload(segments: Segments, pieces: list[bytes]) -> bool:
-    return any(
-        len(piece) >= PAYLOAD_BYTES and segment.has_long_text()
-        for segment, piece in zip(segments.segments, pieces, strict=True)
-    )
 
 
 def _sliced(piece: bytes) -> Piece:

@@ -16,6 +16,7 @@ from nbckpt.capture.observation.audit import unheard
 from nbckpt.digests import Json
 from nbckpt.errors import StoreError, UsageError, line_of
 from nbckpt.fingerprint import code
+from nbckpt.fingerprint.values.segments import forget
 from nbckpt.model import Cell, Checkpoint, Key
 from nbckpt.runtime.interrupts import whole
 from nbckpt.session.session import Session
@@ -103,6 +104,7 @@ class Step(ThroughItems, Execution):
         session.workspace.runs(self.tree)
         self.before = StepBefore.taken(session, self.key, self.names)
         session.workspace.tracker.let_go({*self.names.loads, *self.names.binds})
+        forget(session.namespace[name] for name in self.names.binds if name in session.namespace)
         if not self.request.rerun:
             unfinished_loops.go_on(self)
         self._enter()

@@ -7,6 +7,7 @@ import pickle
 import random
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ from nbckpt.codecs.encode import encode
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.codecs.pickler import Scope
 from nbckpt.fingerprint.values import ValueDigester, segments
+from nbckpt.fingerprint.values.segment_contents import Segment
 from nbckpt.runtime import addresses
 from nbckpt.runtime.context import called_with
 
@@ -377,3 +379,90 @@ def test_addresses_are_compared_as_objects_are(monkeypatch: pytest.MonkeyPatch) 
     quick = answers()
     monkeypatch.setattr(addresses, "_memcmp", None)
     assert quick == answers() == [False, True, True, False, False, True]
+
+
+def test_what_is_said_is_said_of_what_was_found() -> None:
+    root = [{"state": "idle", "n": [n, (n,)]} for n in range(2000)]
+    known = digest_of(root), bytes_of(root)
+    segments._memory.clear()
+    found = segments.segments_of(root, is_variable=True)
+    assert found is not None
+
+    idle, root[3]["state"] = root[3]["state"], "busy"  # as a thread does
+    digest, data = found.digest(), found.pickled()
+    root[3]["state"] = idle
+
+    assert (digest_of(root), bytes_of(root)) == known
+    assert digest == segments.segments_of(copy.deepcopy(root), is_variable=False).digest()  # type: ignore[union-attr]
+    assert data is not None
+    assert [one for piece in data for one in pickle.loads(piece)] == root
+
+
+def test_a_class_that_holds_an_instance_is_told_from_one_that_holds_its_copy(
+    namespace: dict[str, Any],
+) -> None:
+    kind = namespace["P"]
+    root = [kind(n=n) for n in range(2000)]
+    kind.best = root[5]
+    held = ValueDigester(namespace).digest(root)
+    kind.best = copy.copy(root[5])
+
+    assert ValueDigester(namespace).digest(root) != held
+
+
+def test_an_instance_goes_when_it_leaves_its_list(namespace: dict[str, Any]) -> None:
+    root = [namespace["P"](n=n) for n in range(2000)]
+    remembered(root)
+    seen = weakref.ref(root[7])
+
+    root[7] = root.pop()
+
+    assert seen() is None
+
+
+@pytest.mark.parametrize("kind", [list, dict])
+def test_texts_that_many_elements_share_come_back_as_shared(kind: type) -> None:
+    texts = [f"text {n}" * 5 for n in range(1000)]
+    values = [{"role": "user", "text": texts[n * 7919 % 1000]} for n in range(20_000)]
+    root = values if kind is list else dict(enumerate(values))
+    restored = back(bytes_of(root))
+    restored = restored if kind is list else [*restored.values()]
+
+    assert len({id(one["text"]) for one in restored}) == 1000
+    assert bytes_of(root) == called_with(segments.REMEMBERS, False, bytes_of, root)
+    roles = [{"role": ("user", "assistant")[n % 2], "text": f"text {n}" * 5} for n in range(20_000)]
+    assert b"segmented_list" in bytes_of(roles)
+
+
+def test_a_tuple_that_is_a_variable_is_written_as_a_pickle_does() -> None:
+    pair = (1, 2)
+    root = [pair] * 1500
+    scope = Scope({}, tuples=frozenset({id(pair)}))
+
+    assert encode({"v": root}, scope).shares >= {id(pair)}
+    assert b"segmented" not in bytes(encode({"v": root}, scope).parts[0])
+
+
+def test_no_more_is_pickled_than_a_variable_may_have() -> None:
+    root = [[n, "x" * 100] for n in range(50_000)]
+    found = segments.segments_of(root, is_variable=True)
+    assert found is not None
+
+    assert found.pickled(100_000) is None
+    assert not any(segment._data for segment in found.segments)
+
+
+@pytest.mark.parametrize(
+    "spoil", [lambda root: root.append(root[1]), lambda root: root[-1].append({1})]
+)
+def test_what_is_almost_by_segments_is_not_looked_at_from_the_beginning_each_time(
+    spoil: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root: list[Any] = [[n] for n in range(20_000)]
+    spoil(root)
+    bytes_of(root)
+    made = []
+    monkeypatch.setattr(segments, "Segment", lambda *given: made.append(1) or Segment(*given))
+
+    assert segments.segments_of(root, is_variable=False) is None
+    assert len(made) <= 1

@@ -11,7 +11,7 @@ from typing import Any
 
 from nbckpt.digests import Digest
 from nbckpt.fingerprint.values import plain
-from nbckpt.fingerprint.values.segments import segments_of
+from nbckpt.fingerprint.values.segments import instances_in, segments_of
 from nbckpt.fingerprint.values.walking import Step, Walk
 from nbckpt.runtime.addresses import address_of
 from nbckpt.runtime.dirty_pages.memory import digest_of_memory
@@ -82,11 +82,13 @@ def _wrote_segments(walk: Walk, value: Any) -> bool:
     segments = segments_of(value, is_variable=is_alone)
     if segments is None:
         return False
-    digest = segments.digest()
-    if digest is None or not (is_alone or _noted(walk, segments.containers())):
+    inner = segments.containers()
+    if segments.kind is not None:  # which is still to come, and may lead to instances of it
+        is_alone, inner = False, [*instances_in(value), *inner]
+    if not is_alone and not _noted(walk, inner):
         return False
     walk.put(b"segments")
-    walk.out += digest
+    walk.out += segments.digest()
     if segments.kind is not None:
         walk.push([segments.kind])
     return True

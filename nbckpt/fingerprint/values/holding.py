@@ -22,7 +22,7 @@ from nbckpt.fingerprint.values.homes import (
     module_of_class,
 )
 from nbckpt.fingerprint.values.plain import ATOMS
-from nbckpt.fingerprint.values.segments import is_plain, segments_of
+from nbckpt.fingerprint.values.segments import instances_in, is_plain, segments_of
 from nbckpt.fingerprint.values.text_rows import is_known
 from nbckpt.runtime.addresses import address_of
 
@@ -73,7 +73,7 @@ def inside_of(
         if segments is not None and segments.kind is not None:  # and what these hold is plain
             n_flat += segments.n_objects
             if wanted(segments.kind):
-                yield from segments.instances()
+                yield from instances_in(item)
         elif type(item) not in _PLAIN or not is_plain(item):
             level.append(item)
     if n_flat > most:

@@ -10,23 +10,18 @@ identities takes a tenth of the time that it takes to encode.
 
 from __future__ import annotations
 
-import marshal
-from _pickle import dumps  # the one of `pickle` may have been replaced
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextvars import ContextVar
-from itertools import chain, repeat
+from itertools import chain, islice
 from threading import Lock
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 from blake3 import blake3
 
 from nbckpt.fingerprint.values import plain
 from nbckpt.fingerprint.values.attributes import dict_getter_of, is_its_attributes
-from nbckpt.runtime.addresses import are_at
-
-SEGMENT_ITEMS = 512
-"""Elements of a list, or keys of a dict, that are encoded together: part of what names a value."""
+from nbckpt.fingerprint.values.segment_contents import SEGMENT_ITEMS, Columns, Segment, levels_in
 
 LEAST_ITEMS = 2 * SEGMENT_ITEMS
 MOST_ROOTS = 16
@@ -34,124 +29,19 @@ MOST_OBJECTS = 10_000_000
 """Objects inside what is remembered: 80 MB of addresses."""
 
 MOST_BYTES = 32 * 1024 * 1024
-"""Of all segments' bytes that are held."""
+"""Of all segments' bytes that are held, and letters of a value that is written by segments."""
 
 LONG_TEXT = 64 * 1024
-"""From so many characters on a text may be better off on its own."""
+"""A text of so many characters may be better off on its own."""
+
+SAMPLE = 16
+"""So many segments, the first ones, tell whether texts are shared by many elements."""
+
+MOST_TWICE = 0.1
+"""Of what the sample takes in memory, what it may take more when no segment shares with another."""
 
 REMEMBERS: ContextVar[bool] = ContextVar("nbckpt_remembers_segments", default=True)
 """False where what is known is to be checked."""
-
-
-Columns: TypeAlias = "tuple[tuple[Any, ...], ...]"
-"""The elements of a list; or the keys of a dict, and its values. Behind instances, their dicts."""
-
-
-class _Level(NamedTuple):
-    """Containers at one depth of a segment: how long each is, and all that they hold."""
-
-    rows: list[Any]
-    dicts: list[Any]
-    sizes: tuple[int, ...]
-    inside: tuple[Any, ...]
-
-    def is_as_it_was(self) -> bool:
-        """Whether the same containers hold the same objects."""
-        inside = _inside(self.rows, self.dicts)
-        if len(inside) != len(self.inside) or not are_at(self.inside, inside, 0):
-            return False
-        return self.sizes == _sizes(self.rows, self.dicts)
-
-
-class Segment:
-    """Some elements of a list, or some keys of a dict with their values, as they were found.
-
-    Parameters
-    ----------
-    has_instances
-        Whether the last column is that of the dicts of the one before it.
-
-    Attributes
-    ----------
-    n_objects
-        What it holds at all depths.
-    """
-
-    __slots__ = (
-        "_columns", "_data", "_digest", "_has_long_text", "_instances", "_levels", "n_objects",
-    )  # fmt: skip
-
-    def __init__(self, columns: Columns, levels: list[_Level], *, has_instances: bool) -> None:
-        self._columns = columns
-        self._instances = len(columns) - 2 if has_instances else None
-        self._levels = levels
-        self._digest: bytes | None = None
-        self._data: bytes | None = None
-        self._has_long_text: bool | None = None
-        self.n_objects = sum(map(len, columns)) + sum(len(level.inside) for level in levels)
-
-    def is_as_it_was(self, columns: Columns, start: int) -> bool:
-        """Whether its elements stand there, and hold what they held.
-
-        Parameters
-        ----------
-        columns
-            All elements of the list, or all keys and all values.
-        start
-            The number of the first one.
-        """
-        return (
-            len(self._columns) == len(columns)
-            and len(self._columns[0]) == min(SEGMENT_ITEMS, len(columns[0]) - start)
-            and all(map(are_at, self._columns, columns, repeat(start)))
-            and all(level.is_as_it_was() for level in self._levels)
-        )
-
-    def instances(self) -> tuple[object, ...]:
-        """Its elements, where these are instances."""
-        return () if self._instances is None else self._columns[self._instances]
-
-    def containers(self) -> Iterator[object]:
-        """The lists, dicts and instances inside."""
-        yield from self.instances()
-        for level in self._levels:
-            yield from (c for c in level.rows if type(c) is list)
-            yield from level.dicts
-
-    def digest(self) -> bytes:
-        """The same of equal elements in every process.
-
-        Raises
-        ------
-        ValueError, MemoryError
-            If they are too deep or too large.
-        """
-        if self._digest is None:
-            data = marshal.dumps(self._elements(), plain.MARSHAL_VERSION)
-            self._digest = blake3(data).digest()
-        return self._digest
-
-    def pickled(self) -> bytes:
-        """A pickle of the list of its elements, which is held then."""
-        if self._data is None:
-            self._data = dumps(self._elements(), 5)
-        return self._data
-
-    def _elements(self) -> list[Any]:
-        columns = [c for number, c in enumerate(self._columns) if number != self._instances]
-        return [*chain.from_iterable(columns)]
-
-    def let_bytes_go(self) -> None:
-        """Hold no pickle."""
-        self._data = None
-
-    def has_long_text(self) -> bool:
-        """Whether there is a text in it that may be better off on its own."""
-        if self._has_long_text is None:
-            every = chain(*self._columns, *(level.inside for level in self._levels))
-            texts = (one for one in every if type(one) in plain.TEXTS)
-            self._has_long_text = any(len(text) >= LONG_TEXT for text in texts)
-        return self._has_long_text
 
 
 class Segments:
@@ -161,40 +51,57 @@ class Segments:
     ----------
     kind
         The class of its elements; None of plain data.
+    is_whole
+        False if something in it is of another kind, or there twice: then these are some of it.
     n_objects
         What it holds at all depths.
     n_held_bytes
         Size of the pickles that are held.
     """
 
-    __slots__ = ("kind", "n_held_bytes", "n_objects", "segments")
+    __slots__ = ("is_whole", "kind", "n_held_bytes", "n_objects", "segments")
 
-    def __init__(self, kind: type | None, segments: list[Segment], n_objects: int) -> None:
+    def __init__(self, kind: type | None, segments: list[Segment], *, is_whole: bool) -> None:
         self.kind = kind
         self.segments = segments
-        self.n_objects = n_objects
+        self.is_whole = is_whole
+        self.n_objects = sum(segment.n_objects for segment in segments)
         self.n_held_bytes = 0
 
-    def instances(self) -> Iterator[object]:
-        """Its elements, where these are instances."""
-        return chain.from_iterable(segment.instances() for segment in self.segments)
-
     def containers(self) -> list[object]:
-        """The lists, dicts and instances inside."""
+        """The lists and dicts inside; of instances, too."""
         return [*chain.from_iterable(segment.containers() for segment in self.segments)]
 
-    def digest(self) -> bytes | None:
-        """The same of equal values in every process, whatever their class is.
-
-        None if one is too deep or too large.
-        """
+    def digest(self) -> bytes:
+        """The same of equal values in every process, whatever their class is."""
         hasher = blake3()
-        try:
-            for segment in self.segments:
-                hasher.update(segment.digest())
-        except (ValueError, MemoryError):
-            return None
+        for segment in self.segments:
+            hasher.update(segment.digest())
         return hasher.digest()
+
+    def is_written_whole(self, tuples: frozenset[int]) -> bool:
+        """Whether one pickle is better than one of each segment.
+
+        It is where texts are many or shared by many elements: each segment would have its own.
+        By what is in it alone, so that equal values have equal bytes.
+
+        Parameters
+        ----------
+        tuples
+            Ids of tuples that come back as they are shared.
+        """
+        if sum(segment.n_letters for segment in self.segments) > MOST_BYTES:
+            return True
+        if tuples and any(segment.holds_one_of(tuples) for segment in self.segments):
+            return True
+        found: dict[int, int] = {}
+        n_bytes = n_twice = 0
+        for segment in islice(self.segments, SAMPLE):
+            shared = segment.shared()
+            n_twice += sum(shared[one] for one in shared.keys() & found.keys())
+            found |= shared
+            n_bytes += 8 * segment.n_objects
+        return n_twice > MOST_TWICE * (n_bytes + sum(found.values()))
 
     def pickled(self, most: int | None = None) -> list[bytes] | None:
         """A pickle of each segment; those of a value that is not too large are held.
@@ -227,7 +134,8 @@ _lock = Lock()
 def segments_of(root: Any, *, is_variable: bool) -> Segments | None:
     """A list or dict by segments.
 
-    None if it is short, holds a container or an instance twice, or elements of other kinds.
+    None if it is short, holds a container or an instance twice, a long text, or elements of other
+    kinds.
 
     Parameters
     ----------
@@ -237,9 +145,9 @@ def segments_of(root: Any, *, is_variable: bool) -> Segments | None:
     if (type(root) is not list and type(root) is not dict) or len(root) < LEAST_ITEMS:
         return None
     found = plain.once_a_block(root, _by_segments)
-    if is_variable and found is not None and _memory.get(id(root)) is not found:
+    if is_variable and _memory.get(id(root)) is not found:
         _note(root, found)
-    return found
+    return found if found.is_whole else None
 
 
 def is_plain(root: object) -> bool:
@@ -250,20 +158,36 @@ def is_plain(root: object) -> bool:
     return plain.levels_of([root]) is not None
 
 
+def instances_in(root: Any) -> Sequence[object]:
+    """The elements of a list, or the values of a dict."""
+    return tuple(root.values()) if type(root) is dict else tuple(root)
+
+
 def forget_all_but(values: Iterable[object]) -> None:
     """Remember nothing of what are not values of variables any more."""
-    if _memory and _lock.acquire(blocking=False):
+    if _memory:
+        _forget(_memory.keys() - set(map(id, values)))
+
+
+def forget(values: Iterable[object]) -> None:
+    """Remember nothing of some values, which may go now."""
+    if _memory:
+        _forget(_memory.keys() & set(map(id, values)))
+
+
+def _forget(gone: Iterable[int]) -> None:
+    if _lock.acquire(blocking=False):
         try:
-            for gone in _memory.keys() - set(map(id, values)):
-                del _memory[gone]
+            for identity in gone:
+                _memory.pop(identity, None)
         finally:
             _lock.release()
 
 
-def _by_segments(root: Any) -> Segments | None:
+def _by_segments(root: Any) -> Segments:
     known = _memory.get(id(root)) if REMEMBERS.get() else None
     found = _found(root, known)
-    if known is not None and found is not None:
+    if known is not None:
         _note(root, found)
     return found
 
@@ -289,37 +213,40 @@ def _remember(root: object, found: Segments) -> None:
         n_bytes -= oldest.n_held_bytes
 
 
-def _found(root: Any, before: Segments | None) -> Segments | None:
+def _found(root: Any, before: Segments | None) -> Segments:
     columns: Columns = (tuple(root),)
     if type(root) is dict:
         columns = (columns[0], tuple(root.values()))
-    kind = _kind_of_instances(columns[-1])
+    instances = columns[-1]
+    kind = _kind_of_instances(instances)
     if kind is not None:
-        columns = (*columns, tuple(map(dict_getter_of(kind), columns[-1])))
+        # Not the instances: somebody may be told when one goes.
+        columns = (*columns[:-1], tuple(map(dict_getter_of(kind), instances)))
     if before is not None and before.kind is not kind:
         before = None
     known: Sequence[Segment] = () if before is None else before.segments
     segments: list[Segment] = []
     n_objects = 0
-    is_new = before is None
+    is_new = before is None or not before.is_whole
     for number, start in enumerate(range(0, len(columns[-1]), SEGMENT_ITEMS)):
         if number < len(known) and known[number].is_as_it_was(columns, start):
             segment = known[number]
         else:
             own = tuple(column[start : start + SEGMENT_ITEMS] for column in columns)
-            levels = _levels_in(_parts(own, kind))
+            levels = levels_in([*chain.from_iterable(own)])
             if levels is None:
-                return None
-            segment, is_new = Segment(own, levels, has_instances=kind is not None), True
-        n_objects += segment.n_objects
-        if n_objects > plain.MANY_ITEMS:
-            return None
+                return Segments(kind, segments, is_whole=False)
+            segment, is_new = Segment(own, levels), True
         segments.append(segment)
+        n_objects += segment.n_objects
+        if n_objects > plain.MANY_ITEMS or segment.longest >= LONG_TEXT:
+            return Segments(kind, segments, is_whole=False)
     if before is not None and not is_new and len(segments) == len(known):
         return before
-    found = Segments(kind, segments, n_objects)
-    if is_new and not plain.are_different([root, *found.containers()]):
-        return None
+    found = Segments(kind, segments, is_whole=True)
+    if is_new:
+        once = [root, *found.containers(), *(() if kind is None else instances)]
+        found.is_whole = plain.are_different(once)
     return found
 
 
@@ -328,43 +255,3 @@ def _kind_of_instances(elements: tuple[Any, ...]) -> type | None:
     if kind in plain.PLAIN or not is_its_attributes(kind):
         return None
     return kind if set(map(type, elements)) == {kind} else None
-
-
-def _parts(own: Columns, kind: type | None) -> list[Any]:
-    columns = own if kind is None else (*own[:-2], own[-1])
-    return [*chain.from_iterable(columns)]
-
-
-def _levels_in(elements: Sequence[Any]) -> list[_Level] | None:
-    levels: list[_Level] = []
-    level: Sequence[Any] = elements
-    for _ in range(plain.LEVELS - 1):  # the root is one
-        types = set(map(type, level))
-        if not types <= plain.PLAIN:
-            return None
-        kinds = types & plain.CONTAINERS
-        if not kinds:
-            return levels
-        dicts = [c for c in level if type(c) is dict] if dict in kinds else []
-        rows = [c for c in level if type(c) is list or type(c) is tuple] if kinds - {dict} else []
-        sizes = _sizes(rows, dicts)
-        if sum(sizes) > plain.MANY_ITEMS:
-            return None
-        level = _inside(rows, dicts)
-        levels.append(_Level(rows, dicts, sizes, level))
-    return None
-
-
-def _inside(rows: list[Any], dicts: list[Any]) -> tuple[Any, ...]:
-    """What containers hold, which of atoms alone no collector looks through."""
-    return tuple(
-        chain(
-            chain.from_iterable(rows),
-            chain.from_iterable(dicts),
-            chain.from_iterable(map(dict.values, dicts)),
-        )
-    )
-
-
-def _sizes(rows: list[Any], dicts: list[Any]) -> tuple[int, ...]:
-    return tuple(map(len, chain(rows, dicts)))
