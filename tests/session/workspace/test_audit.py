@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import pickle
 import random
 import sys
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from nbckpt.capture.change_tracking.identity import Identity
 from nbckpt.config.settings import Settings
 from nbckpt.errors import StaleCaptureError
 from nbckpt.fingerprint.keys import Reach
+from nbckpt.fingerprint.values import segments
 from nbckpt.reports import health
 from nbckpt.runtime.dirty_pages import memory, tracker
 from nbckpt.runtime.dirty_pages.tracker import Tracker, tracker_of_process
@@ -503,3 +505,22 @@ def test_what_a_function_registered_for_events_changes_is_kept(shell: Any) -> No
     assert current().workspace.audit.found == []
     assert kept(current(), "xs") == [1]
     shell.run_cell("get_ipython().events.unregister('pre_run_cell', tick)")
+
+
+def test_wrong_bytes_of_a_large_list_are_found_and_kept_rightly(
+    thorough: Session, cell: Cell
+) -> None:
+    cell("rows = [[n] for n in range(3000)]")
+    remembered = segments._memory[id(thorough.namespace["rows"])]
+    right = remembered.segments[0].pickled()
+    remembered.segments[0]._data = pickle.dumps([[n + 1] for n in range(512)], 5)
+    assert len(right) > 512
+
+    cell("rows.append([3000])")
+    assert [one.name for one in thorough.workspace.audit.found] == ["rows"]
+    cell("other = 1")
+    thorough.namespace["rows"] = None
+    thorough.rewind("cell")
+
+    assert thorough.namespace["rows"] == [[n] for n in range(3001)]
+    assert [one.name for one in thorough.workspace.audit.found] == ["rows"]
