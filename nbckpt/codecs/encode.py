@@ -141,7 +141,7 @@ def _is_as_pickle_writes(kind: type) -> bool:
 
 
 def _of_elements(stream: Encoded, stands_for: Segmented, *, with_shares: bool) -> Encoded:
-    """What a pickler saw of a list or dict, of which it saw none of the elements."""
+    """A list or dict as encoded, of whose elements the pickler saw none."""
     shares = stands_for.shares() if with_shares else _NOTHING
     if not stands_for.kinds:
         return Encoded(stream.parts, _NOTHING, shares, {})

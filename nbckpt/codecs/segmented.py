@@ -60,7 +60,7 @@ class Segmented:
 
 
 def segmented(value: Any, scope: Scope, is_usual: Callable[[type], bool]) -> Segmented | None:
-    """What stands for a value in a stream.
+    """The object that stands for a value in a stream.
 
     None if it stands there itself: another kind of value, one that is better written whole, or
     one that is too large, of which the usual way tells.

@@ -21,7 +21,7 @@ By `object` alone, whatever its class says: it is made of the address (`_Py_Hash
 
 
 def are_at(some: tuple[Any, ...], others: tuple[Any, ...], start: int) -> bool:
-    """Whether the very objects of one tuple stand in another one, from a number on.
+    """True if the very objects of one tuple stand in another one, from a number on.
 
     In CPython the addresses of a tuple's elements lie in a row behind its head, which
     `tuple.__basicsize__` is the size of: to compare memory takes a tenth of the time that it takes
@@ -37,7 +37,7 @@ def are_at(some: tuple[Any, ...], others: tuple[Any, ...], start: int) -> bool:
 
 
 def ids_of(objects: tuple[Any, ...]) -> Sequence[int]:
-    """What `id` gives of each of some objects, of which no audit hook is told."""
+    """The `id` of each of some objects, of which no audit hook is told."""
     if _memcmp is None:
         return [*map(id, objects)]
     kind = ctypes.c_size_t * len(objects)

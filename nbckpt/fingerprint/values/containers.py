@@ -113,7 +113,7 @@ def _wrote_tree(walk: Walk, value: object) -> bool:
 
 
 def _is_alone(walk: Walk, value: object) -> bool:
-    """Whether nothing was before it, and nothing is to come: nobody will ask what it holds."""
+    """True if nothing was before it, and nothing is to come: nobody will ask what it holds."""
     return not (walk.stack or walk.around) and walk.memo.keys() <= {address_of(value)}
 
 

@@ -21,8 +21,8 @@ from nbckpt.fingerprint.values.homes import (
     is_users_module,
     module_of_class,
 )
-from nbckpt.fingerprint.values.plain import ATOMS
-from nbckpt.fingerprint.values.segments import instances_in, is_plain, segments_of
+from nbckpt.fingerprint.values.plain import ATOMS, levels_of
+from nbckpt.fingerprint.values.segments import instances_in, segments_of
 from nbckpt.fingerprint.values.text_rows import is_known
 from nbckpt.runtime.addresses import address_of
 
@@ -70,12 +70,13 @@ def inside_of(
     n_flat = 0
     for item in given:
         segments = segments_of(item, is_variable=False)
-        if segments is not None and segments.kind is not None:  # and what these hold is plain
+        if segments is None:
+            if type(item) not in _PLAIN or levels_of([item]) is None:
+                level.append(item)
+        elif segments.kind is not None:  # and what these hold is plain
             n_flat += segments.n_objects
             if wanted(segments.kind):
                 yield from instances_in(item)
-        elif type(item) not in _PLAIN or not is_plain(item):
-            level.append(item)
     if n_flat > most:
         raise TooManyError
     while level:

@@ -10,7 +10,6 @@ first been found to be a tree.
 
 from __future__ import annotations
 
-import ctypes
 import marshal
 import sys
 from collections.abc import Callable, Iterable, Sequence, Set
@@ -168,8 +167,7 @@ def are_different(objects: list[object]) -> bool:
     # A set of a million identities takes a hundred megabytes: an array of objects is their
     # addresses, one after the other.
     held = numpy.fromiter(objects, dtype=object, count=len(objects))
-    memory = (ctypes.c_char * held.nbytes).from_address(held.ctypes.data)
-    addresses = numpy.sort(numpy.frombuffer(memory, dtype=numpy.uintp))
+    addresses = numpy.sort(text_rows.addresses_in(held))
     return not bool((addresses[1:] == addresses[:-1]).any())
 
 

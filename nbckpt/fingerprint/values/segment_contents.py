@@ -31,7 +31,7 @@ class Level(NamedTuple):
     inside: tuple[Any, ...]
 
     def is_as_it_was(self) -> bool:
-        """Whether the same containers hold the same objects."""
+        """True if the same containers hold the same objects."""
         now, n_sizes = _read(self.rows, self.dicts), len(self.sizes)
         return (
             len(now) == n_sizes + len(self.inside)
@@ -70,7 +70,7 @@ class Segment:
         self.n_letters, self.longest = sum(lengths), max(lengths, default=0)
 
     def is_as_it_was(self, columns: Columns, start: int) -> bool:
-        """Whether its elements stand there, and hold what they held.
+        """True if its elements stand there, and hold what they held.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class Segment:
             yield from level.dicts
 
     def holds_one_of(self, tuples: frozenset[int]) -> bool:
-        """Whether one of some tuples, by their ids, is inside."""
+        """True if one of some tuples, by their ids, is inside."""
         rows = chain.from_iterable(level.rows for level in self._levels)
         return not tuples.isdisjoint(ids_of(tuple(rows)))
 

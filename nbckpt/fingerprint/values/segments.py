@@ -80,7 +80,7 @@ class Segments:
         return hasher.digest()
 
     def is_written_whole(self, tuples: frozenset[int]) -> bool:
-        """Whether one pickle is better than one of each segment.
+        """True if one pickle is better than one of each segment.
 
         It is where texts are many or shared by many elements: each segment would have its own.
         By what is in it alone, so that equal values have equal bytes.
@@ -151,7 +151,7 @@ def segments_of(root: Any, *, is_variable: bool) -> Segments | None:
 
 
 def is_plain(root: object) -> bool:
-    """Whether a value is plain data all through."""
+    """True if a value is plain data all through."""
     found = segments_of(root, is_variable=False)
     if found is not None:
         return found.kind is None

@@ -32,7 +32,7 @@ class Interrupted(NamedTuple):
 
 
 class PastStep(NamedTuple):
-    """What is asked of a step that ended long ago: see `Execution` for what each is."""
+    """A step that ended long ago, as far as it is asked for: see `Execution` for what each is."""
 
     session: Session
     request: Request
@@ -44,7 +44,7 @@ class PastStep(NamedTuple):
 
     @classmethod
     def of(cls, step: Execution) -> PastStep:
-        """What stays of a step."""
+        """The step, without all else."""
         return cls(step.session, step.request, step.key, step.todo, step.restored, step.why)
 
 
