@@ -129,8 +129,6 @@ class UntrustedError(NbckptError):
     """It may run code that another user wrote, and the user has not said to trust it."""
 
 
-USER_CODE_ERRORS = (Exception, SystemExit, GeneratorExit)
-"""Errors that a value's own code may raise when it is looked at; they end no process."""
 NOT_YOURS = "was made by another user, or came from elsewhere"
 """The reason why something is not trusted, as the predicate of a sentence."""
 TRUST_IT = "look at it (`nbckpt trust --show`), then `nbckpt trust`"

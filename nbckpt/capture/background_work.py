@@ -24,6 +24,7 @@ from nbckpt.fingerprint.values.homes import (
 )
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.fingerprint.values.raw_members import member_of_class
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 _WAITS = (ast.Await, ast.AsyncFor, ast.AsyncWith)
 
@@ -100,7 +101,7 @@ def at_work(namespace: Mapping[str, object]) -> list[AtWork]:
     """The notebook's own tasks, and callbacks, with which the running loop is going to go on."""
     try:
         return _at_work(namespace)
-    except Exception as problem:  # whatever a loop of another kind says: it may be anything
+    except user_code_errors() as problem:  # whatever a loop of another kind says
         return [AtWork(type(problem).__name__, (), is_untold=True)]
 
 

@@ -21,6 +21,7 @@ from nbckpt.runtime.context import called_with
 from nbckpt.runtime.gc_pause import switched_off
 from nbckpt.runtime.interrupts import allowed, breathe
 from nbckpt.runtime.time_limit import OutOfTimeError, bounded
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.storage.store import Store
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def _described(value: object) -> tuple[str, str | None, str]:
             return type_name_of(value), shape_of(value), preview_of(value)
         with allowed(), bounded(value):
             return type_name_of(value), shape_of(value), preview_of(value)
-    except (Exception, OutOfTimeError):
+    except user_code_errors(OutOfTimeError):
         return type(value).__name__, None, ""
 
 

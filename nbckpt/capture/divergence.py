@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from nbckpt.codecs.refused_objects import children_of
 from nbckpt.digests import Digest
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 DEPTH = 12
 MOST_CHILDREN = 2000
@@ -62,7 +63,7 @@ def _children(value: object) -> dict[str, object]:
     try:
         found = itertools.islice(children_of(value), MOST_CHILDREN)
         return {label: child for label, child in found if label != "{…}"}
-    except Exception:  # a value's own code: the way ends here
+    except user_code_errors():  # a value's own code: the way ends here
         return {}
 
 

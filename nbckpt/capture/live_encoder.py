@@ -16,6 +16,7 @@ from nbckpt.fingerprint.values.raw_members import types_that
 from nbckpt.model import Refusal
 from nbckpt.runtime.dirty_pages.memory import READS_ALL
 from nbckpt.runtime.interrupts import allowed
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 if TYPE_CHECKING:
     from nbckpt.capture.groups.groups import Encoder, Group
@@ -133,7 +134,7 @@ class LiveEncoder:
         """
         try:
             return encoder.encode_groups(names)
-        except Exception as error:
+        except user_code_errors() as error:
             broken = {name: why for name in names if (why := _what_breaks(encoder, name))}
             if not broken:
                 raise error from None
@@ -197,7 +198,7 @@ def _what_breaks(encoder: Encoder, name: str) -> str:
     """The error that a variable's own code raises at a look, as a clause; empty if none."""
     try:
         encoder.encode_groups([name])
-    except Exception as error:
+    except user_code_errors() as error:
         return f"cannot be looked at ({type(error).__name__}: {error})"[:200]
     return ""
 

@@ -18,6 +18,7 @@ from nbckpt.fingerprint.values.segments import REMEMBERS
 from nbckpt.model import Manifest
 from nbckpt.runtime.context import called_with
 from nbckpt.runtime.interrupts import allowed
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 if TYPE_CHECKING:
     from nbckpt.capture.capture import Capturer
@@ -164,7 +165,7 @@ class Recapture:
                     ValueDigester(capturer.tracker.namespace).digest,
                     ValueDigester(values.namespace).digest,
                 )
-            except Exception:  # whatever a value's own code raises
+            except user_code_errors():  # whatever a value's own code raises
                 return name
 
     def _digests_in(self, values: Values, names: list[str]) -> dict[str, Digest] | None:
@@ -174,7 +175,7 @@ class Recapture:
                     values.build(name)
                 digester = ValueDigester(values.namespace)
                 return {name: digester.digest(values.namespace[name]) for name in sorted(names)}
-            except Exception:  # whatever a value's own code raises
+            except user_code_errors():  # whatever a value's own code raises
                 return None
 
 

@@ -17,12 +17,13 @@ from typing import Any, NamedTuple
 from nbckpt.capture.trust_gate import require_trusted_value, untrusted_in
 from nbckpt.codecs.loading import Binding, Loading, decode, lent
 from nbckpt.digests import Digest
-from nbckpt.errors import USER_CODE_ERRORS, NbckptError, RestoreError
+from nbckpt.errors import NbckptError, RestoreError
 from nbckpt.fingerprint import random_generators
 from nbckpt.fingerprint.values.destructors import let_go
 from nbckpt.model import Manifest, Refusal, Variable, size_of_all
 from nbckpt.runtime.gc_pause import uncollected
 from nbckpt.runtime.interrupts import allowed
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.storage.store import Store
 from nbckpt.text.progress_bar import Bar
 
@@ -223,7 +224,7 @@ class _Builder:
             self.bindings += ((frozenset(values), binding) for binding in loading.bindings or ())
             for note in loading.notes:
                 self.notes.setdefault(note, []).extend(variable.group)
-        except USER_CODE_ERRORS as error:  # a value's own code raises it
+        except user_code_errors() as error:  # a value's own code raises it
             self._failing[variable.blob] = variable
             self._lacks_a_name |= isinstance(error, NameError)
             self._fail(variable, error)
@@ -259,7 +260,7 @@ class _Builder:
                     loading.fill()
                     # A frozenset that is a variable is another one then.
                     self.values.update({n: v for n, v in values.items() if n in self.values})
-                except USER_CODE_ERRORS as error:  # a key's own code raises it
+                except user_code_errors() as error:  # a key's own code raises it
                     self._take_back(variable)
                     self._fail(variable, error)
 

@@ -14,11 +14,11 @@ from nbckpt.codecs.reducers import reducer_for, reducer_of
 from nbckpt.codecs.segmented import Segmented, segmented
 from nbckpt.codecs.sharing import shareable_ids
 from nbckpt.codecs.streams import StreamWriter, TooLargeError
-from nbckpt.errors import USER_CODE_ERRORS
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.fingerprint.values.sure_types import comes_back_for_sure
 from nbckpt.runtime.gc_pause import switched_off
 from nbckpt.runtime.time_limit import OutOfTimeError
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -116,7 +116,7 @@ def encode(
         written = values if stands_for is None else {name: stands_for}
         try:
             pickler.dump({_apart(name): written[name] for name in classes.bases_first(written)})
-        except (*USER_CODE_ERRORS, OutOfTimeError) as error:
+        except user_code_errors(OutOfTimeError) as error:
             raise EncodeError(pickler.latest) from error  # a value ends no process
         if stands_for is None:
             return _encoded(pickler, values, writer, buffers, with_shares=with_shares)

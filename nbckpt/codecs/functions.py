@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib
 import sys
 import typing
-from contextlib import suppress
 from functools import lru_cache
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
@@ -20,9 +19,9 @@ from cloudpickle import cloudpickle
 from nbckpt.codecs.loading import LOADING, from_namespace
 from nbckpt.codecs.pickler import CellRef, NamespacePickler
 from nbckpt.codecs.sources import know_source, source_of
-from nbckpt.errors import USER_CODE_ERRORS
 from nbckpt.fingerprint.user_names import DECORATED
 from nbckpt.fingerprint.values.homes import is_user_file
+from nbckpt.runtime.user_code_errors import user_code_errors, user_code_errors_ignored
 
 NAMED: tuple[type, ...] = (
     type, FunctionType, typing.TypeVar, typing.ParamSpec, typing.TypeVarTuple, typing.NewType,
@@ -37,7 +36,7 @@ def is_importable(obj: Any) -> bool:
         try:
             meet_module(obj.__module__)
             return bool(cloudpickle._should_pickle_by_reference(obj))  # noqa: SLF001  # no public twin
-        except USER_CODE_ERRORS:  # of a metaclass
+        except user_code_errors():  # of a metaclass
             return False
     holder = None if obj.__module__ == "__main__" else sys.modules.get(obj.__module__)
     return getattr(holder, obj.__name__, None) is obj
@@ -59,7 +58,7 @@ def meet_module(name: str | None) -> None:
 
 @lru_cache(maxsize=4096)
 def _try_import(name: str) -> None:
-    with suppress(Exception):  # whatever an import raises; then it is no home of anything
+    with user_code_errors_ignored():  # whatever an import raises; then it is no home of anything
         importlib.import_module(name)
 
 

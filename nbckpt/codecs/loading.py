@@ -18,6 +18,7 @@ from nbckpt.codecs import hashed_keys, nans
 from nbckpt.codecs.key_hashing import Hashing, of_a_key
 from nbckpt.codecs.streams import StreamReader, segments_of
 from nbckpt.errors import NOT_YOURS, TRUST_IT, UntrustedError
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 
 class Binding(Protocol):
@@ -93,7 +94,7 @@ class Loading:
         made = [kind for kind in self.hashing.made if kind.__name__ == name]
         try:
             self.namespace[name] = made[-1] if made else self.resolve(name)
-        except Exception:  # it is not there, or being built just now
+        except user_code_errors():  # it is not there, or being built just now
             return False
         self.lent.add(name)
         return True
@@ -178,7 +179,7 @@ def _loaded(
     kinds: list[type] = []
     try:
         values = _built(segments, buffers, loading, Hashing)
-    except Exception as error:
+    except user_code_errors() as error:
         if (found := of_a_key(error)) is None:
             raise
         kinds.append(found)
@@ -231,7 +232,7 @@ def _are_found(values: list[object]) -> bool:
     """True if keys are found, as far as code of the notebook can tell before names are bound."""
     try:
         return hashed_keys.are_found(values)
-    except Exception:
+    except user_code_errors():
         return False
 
 

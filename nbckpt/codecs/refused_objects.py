@@ -6,7 +6,6 @@ twenty times as long, so it is asked for the single object only.
 
 from __future__ import annotations
 
-import contextlib
 import io
 import itertools
 import sys
@@ -21,8 +20,8 @@ from functools import partial
 from typing import Any
 
 from nbckpt.codecs.running_objects import reason_against
-from nbckpt.errors import USER_CODE_ERRORS
 from nbckpt.fingerprint.values.raw_members import elements_of, pairs_of
+from nbckpt.runtime.user_code_errors import user_code_errors, user_code_errors_ignored
 
 MAX_VISITED = 200_000
 """Objects looked at to find a path; past that only the variable is named."""
@@ -101,7 +100,7 @@ def children_of(obj: Any) -> Iterator[Step]:
 
 
 def _until_it_raises(steps: Iterator[Step]) -> Iterator[Step]:
-    with contextlib.suppress(Exception, SystemExit):
+    with user_code_errors_ignored():
         yield from steps
 
 
@@ -170,7 +169,7 @@ def dilled(obj: object) -> Any:
         try:
             data = _dumped(obj)
             dill.loads(data)
-        except USER_CODE_ERRORS:  # whatever it raises: dill cannot keep it
+        except user_code_errors():  # whatever it raises: dill cannot keep it
             return None
     return from_dill, (data,)
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeGuard
 from nbckpt.codecs.loading import LOADING, Binding
 from nbckpt.fingerprint.values import widgets
 from nbckpt.fingerprint.values.plain import ATOMS
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
@@ -321,6 +322,7 @@ def _take_over(replacing: Sequence[tuple[Any, Any]]) -> None:
 
 def _shown(widget: Any) -> dict[str, object]:
     """The state of a widget as a page has it; empty if its own code fails at it."""
-    with contextlib.suppress(Exception):
+    try:
         return dict(widget.get_state())
-    return {}
+    except user_code_errors():
+        return {}

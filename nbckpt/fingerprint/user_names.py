@@ -8,6 +8,8 @@ import sys
 from collections.abc import Hashable
 from types import FunctionType, MethodType, ModuleType
 
+from nbckpt.runtime.user_code_errors import user_code_errors
+
 
 class Own:
     """Base of nbckpt's classes whose objects stand for nothing of a notebook.
@@ -47,7 +49,7 @@ def text_of_name(name: object) -> str:
     """An odd name, for people and for records."""
     try:
         text = repr(name)[:_MOST_OF_A_NAME]
-    except Exception:  # its own code
+    except user_code_errors():  # its own code
         text = f"a {type(name).__name__}"
     return text.encode(errors="backslashreplace").decode()
 

@@ -9,6 +9,7 @@ import traitlets
 
 from nbckpt.errors import NbckptError
 from nbckpt.jupyter.quiet import QuietWidget
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.steps.approvals.desk import Desk
 from nbckpt.timeline.approvals import Question
 
@@ -63,5 +64,5 @@ class ApprovalWidget(QuietWidget):
             self._desk.answer(self.question_id, verdict, text, through="notebook")
         except NbckptError as problem:
             self.send({"error": str(problem)})
-        except Exception as error:  # the page is told; the cell waits on
+        except user_code_errors() as error:  # the page is told; the cell waits on
             self.send({"error": f"a defect in nbckpt: {type(error).__name__}: {error}"})

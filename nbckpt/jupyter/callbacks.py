@@ -11,6 +11,7 @@ from nbckpt.capture.background_work import AtWork, at_work
 from nbckpt.fingerprint.code.bytecode import NOTHING
 from nbckpt.fingerprint.values.homes import is_users_module
 from nbckpt.fingerprint.values.widgets import callbacks_of, may_hold_widgets, shown_widgets
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.steps.execution.step_state import StepState
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class BackgroundChanges:
             session.state(StepState).at_work = at_work(session.namespace)
             works = [*session.state(StepState).at_work, *threads_at_work(session.namespace)]
             self.names = touched_at_work(works, session.workspace)
-        except Exception:  # whatever a loop or thread of another kind says: it may be anything
+        except user_code_errors():  # whatever a loop or thread of another kind says
             self.names = None
 
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.error import InputRejected
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt.errors import USER_CODE_ERRORS, NbckptError, StoreError, line_of
+from nbckpt.errors import NbckptError, StoreError, line_of
 from nbckpt.jupyter import auto_verb, marking, notices
 from nbckpt.jupyter.auto_verb import Auto, Ended
 from nbckpt.jupyter.running_cell import RunningCell
 from nbckpt.jupyter.taken_names import CellNames
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.session.session import Session
 from nbckpt.steps.execution.step_state import StepState
 
@@ -130,7 +131,7 @@ class CellSteps:
                 raise _rejected(problem) from problem
             notices.warn(f"{failure}: {problem}")
             return cell
-        except USER_CODE_ERRORS as defect:  # a hook's error never breaks the user's cell
+        except user_code_errors() as defect:  # a hook's error never breaks the user's cell
             notices.notify_defect(self._session, failure, defect)
             return self._refused(cell, request, f"a defect in nbckpt: {line_of(defect)}")
         if explicit and cell.override is None:
@@ -162,7 +163,7 @@ class CellSteps:
             remake.before(session, tree)
         except NbckptError as problem:
             notices.warn(f"{failure}: {problem}")
-        except USER_CODE_ERRORS as defect:  # a hook's error never breaks the user's cell
+        except user_code_errors() as defect:  # a hook's error never breaks the user's cell
             notices.notify_defect(session, failure, defect)
 
     def notify_made(self) -> None:

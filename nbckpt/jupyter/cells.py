@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt.errors import USER_CODE_ERRORS, NbckptError, NotebookError, UsageError
+from nbckpt.errors import NbckptError, NotebookError, UsageError
 from nbckpt.fingerprint.values.plain import remembered_looks
 from nbckpt.jupyter import marking, notices
 from nbckpt.jupyter.callbacks import BackgroundChanges, touched_by_callbacks, touched_by_pages
@@ -35,6 +35,7 @@ from nbckpt.jupyter.cell_interrupts import (
 from nbckpt.jupyter.cell_steps import CellSteps
 from nbckpt.jupyter.running_cell import NO_CODE, CellOverride, RunningCell
 from nbckpt.runtime.interrupts import allowed, held
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.session.session import Session
 from nbckpt.steps.execution.step_state import StepState
 
@@ -181,7 +182,7 @@ class Cells:
             if is_restored:
                 self.session.workspace.observer.was_restored(tree)
             self.session.workspace.observer.cell_begins(self._cell.acting, is_restored=is_restored)
-        except USER_CODE_ERRORS as defect:  # a hook's error never breaks the user's cell
+        except user_code_errors() as defect:  # a hook's error never breaks the user's cell
             notices.notify_defect(self.session, "what this cell does is not observed", defect)
 
     @callback
@@ -229,7 +230,7 @@ class Cells:
         except KeyboardInterrupt:
             notices.warn(f"{subject} was NOT kept: it was interrupted meanwhile")
             raise
-        except USER_CODE_ERRORS as defect:
+        except user_code_errors() as defect:
             # A hook's error never breaks the user's cell, and no value of theirs ends the kernel.
             notices.notify_defect(self.session, f"{subject} was NOT kept", defect)
         finally:

@@ -19,6 +19,7 @@ from nbckpt.jupyter import preloading
 from nbckpt.jupyter.automatic_prune import Retaining
 from nbckpt.jupyter.cell_interrupts import callback
 from nbckpt.runtime.idle_clock import IdleClock
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.session.verification import Verifier
 from nbckpt.session.verification_sweep import NAME, Sweep
 
@@ -249,7 +250,7 @@ class Idling:
                 self._notify_changes(sweep.found, f"kept as {NAME!r}")
             except NbckptError as problem:
                 self._notify(f"what changed while nothing ran was NOT kept: {problem}")
-            except Exception as error:  # a hook's error never breaks the kernel
+            except user_code_errors() as error:  # a hook's error never breaks the kernel
                 self._clock.close()
                 where = "looking at what changed while nothing ran"
                 self._session.writes.owe_event(

@@ -7,8 +7,8 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from nbckpt.errors import USER_CODE_ERRORS
 from nbckpt.jupyter import marking, notices
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.session.session import Session
 
 
@@ -18,7 +18,7 @@ def note(shell: InteractiveShell, session: Session, result: Any) -> None:
         tree = _code_of(shell, result, has_moved=session.moved)
         if tree is not None and not marking.is_our_own(tree):
             session.workspace.ran(tree)
-    except USER_CODE_ERRORS as defect:  # a hook's error never breaks the user's cell
+    except user_code_errors() as defect:  # a hook's error never breaks the user's cell
         failure = "what made the variables of this cell is not known"
         notices.notify_defect(session, failure, defect)
 

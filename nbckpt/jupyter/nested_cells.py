@@ -16,6 +16,7 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.runtime.interrupts import allowed, held
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 _UNDERSCORES = ("_", "__", "___")
 _NOTHING = object()
@@ -63,7 +64,7 @@ async def run_async(
 def _transformed(shell: InteractiveShell, source: str) -> tuple[str, Any]:
     try:
         return shell.transform_cell(source), None
-    except Exception:  # whatever a transformer raises: the shell shows it as the cell's error
+    except user_code_errors():  # of a transformer: the shell shows it as the cell's
         return source, sys.exc_info()
 
 

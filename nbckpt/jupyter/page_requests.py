@@ -19,6 +19,7 @@ from nbckpt.jupyter.page_verbs import PanelCall
 from nbckpt.reports.timeline_rows import status_of
 from nbckpt.reports.totals import Totals
 from nbckpt.runtime import clock
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.session.session import Session
 from nbckpt.text.commands import in_notebook
 from nbckpt.verbs.arguments import Door
@@ -92,7 +93,7 @@ class Panel:
             return refusal(str(problem), type(problem).__name__)
         except KeyboardInterrupt:
             return refusal(f"{op} was interrupted", "KeyboardInterrupt")
-        except Exception as error:  # a view never breaks the kernel, and is told all the same
+        except user_code_errors() as error:  # a view never breaks the kernel
             text = f"{op} failed by a defect in nbckpt: {type(error).__name__}: {error}"
             return refusal(text, type(error).__name__)
 

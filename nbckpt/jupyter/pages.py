@@ -11,6 +11,7 @@ from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.page_requests import refusal, writes
 from nbckpt.jupyter.views import Views
 from nbckpt.reports.timeline_rows import Listed, Row
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 if TYPE_CHECKING:
     from nbckpt.jupyter.page_requests import Answer, Args
@@ -117,7 +118,7 @@ class Pages:
             answer = {"id": number, **answer}
             try:
                 comm.send(answer)
-            except Exception as error:  # what no JSON can tell
+            except user_code_errors() as error:  # what no JSON can tell
                 text = f"the answer cannot be sent, by a defect in nbckpt: {error}"
                 comm.send({"id": number, **refusal(text, type(error).__name__)})
 

@@ -22,6 +22,7 @@ from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import CheckpointMagics
 from nbckpt.jupyter.transforming import Transformer
 from nbckpt.reports.status import greeting, strangers_text
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.session.session import Session
 from nbckpt.session.shutdown import end
 from nbckpt.steps import current_session
@@ -239,5 +240,5 @@ def _in_databricks(namespace: Mapping[str, object]) -> str:
     try:
         context = tools.notebook.entry_point.getDbutils().notebook().getContext()
         return str(context.notebookPath().get())
-    except Exception:  # of a job's, or another version's: then the name is unknown
+    except user_code_errors():  # of a job's, or another version's: then the name is unknown
         return ""

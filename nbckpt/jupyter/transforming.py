@@ -10,6 +10,7 @@ from IPython.core.error import InputRejected
 from nbckpt.jupyter import marking, notices
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.comms import Comms
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 
 class Transformer(ast.NodeTransformer):
@@ -29,7 +30,7 @@ class Transformer(ast.NodeTransformer):
             return self._cells.visit(node)
         except InputRejected:
             raise
-        except Exception:  # a hook's error never breaks the user's cell
+        except user_code_errors():  # a hook's error never breaks the user's cell
             notices.warn("this cell runs without a checkpoint, by a defect in nbckpt:")
             traceback.print_exc()
             return node

@@ -20,6 +20,7 @@ from nbckpt.jupyter.page_requests import Panel, refusal, writes
 from nbckpt.jupyter.throttle import Throttle
 from nbckpt.reports.timeline_rows import Listed, Listing
 from nbckpt.runtime import clock
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.session.history.costs import ledger_of
 from nbckpt.steps.execution.step_state import StepState
 
@@ -152,7 +153,7 @@ class Views:
         with self._pushing:
             try:
                 self._context.run(self._show)
-            except Exception as error:  # a view never breaks the kernel; the next prompt says it
+            except user_code_errors() as error:  # the next prompt says it
                 if not self._has_failed:
                     self._has_failed = True
                     news = self.cells.session.writes.news

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from nbckpt.capture.observation.shown_widgets import VIEW
 from nbckpt.fingerprint.referents import held_by
 from nbckpt.fingerprint.values.widgets import callbacks_of, may_hold_widgets
+from nbckpt.runtime.user_code_errors import user_code_errors, user_code_errors_ignored
 
 _PROTOCOL = "2.1.0"
 _models: list[Any] = []  # a comm closes its model on the page when it is dropped
@@ -30,7 +30,7 @@ def states_of(data: Mapping[str, Any]) -> dict[str, Any] | None:
 
     try:
         states: dict[str, Any] = dependency_state([widget], drop_defaults=False)
-    except Exception:  # a widget of another package may lack anything
+    except user_code_errors():  # a widget of another package may lack anything
         return None
     return states
 
@@ -69,7 +69,7 @@ def show(states: Mapping[str, Any]) -> None:
     for model_id, model in states.items():
         if model_id in getattr(get_comm_manager(), "comms", ()):
             continue
-        with suppress(Exception):  # a page without widgets shows the text
+        with user_code_errors_ignored():  # a page without widgets shows the text
             buffers = model.get("buffers") or []
             _models.append(
                 create_comm(

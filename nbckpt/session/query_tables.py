@@ -30,6 +30,7 @@ from nbckpt.errors import (
 from nbckpt.model import Manifest, Record, Variable
 from nbckpt.runtime import clock
 from nbckpt.runtime.interrupts import result_of
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.storage.store import Store
 
 AHEAD_BYTES = 128 << 20
@@ -208,7 +209,7 @@ def _built(store: Store, variable: Variable, manifest: Manifest) -> object:
     except ImportError as error:
         message = f"{name!r} is a {type_name}, which needs what is not installed here: {error}"
         raise RestoreError(message) from error
-    except Exception as error:  # a value's own code may raise anything
+    except user_code_errors() as error:  # a value's own code may raise anything
         message = f"{name!r} cannot be built: {type(error).__name__}: {error}"
         raise RestoreError(message) from error
     if not is_table(table):

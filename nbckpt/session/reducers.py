@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, get_args
 
 from nbckpt.errors import TRUST_IT, UntrustedError, UsageError
 from nbckpt.model import Cell, Checkpoint
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 Reducer: TypeAlias = Callable[[Any, Any], object]
 
@@ -88,7 +89,7 @@ def _meaning(variable: str, annotation: object, namespace: dict[str, object]) ->
         return annotation
     try:
         return eval(annotation, dict(namespace))  # the notebook's own annotation
-    except Exception as problem:  # a name that is gone
+    except user_code_errors() as problem:  # a name that is gone
         if "Annotated" not in annotation:
             return None  # it told no reducer
         message = (

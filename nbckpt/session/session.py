@@ -19,6 +19,7 @@ from nbckpt.errors import StoreError
 from nbckpt.fingerprint.user_names import Own
 from nbckpt.model import Checkpoint
 from nbckpt.runtime import clock, telemetry
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.session.auto.pending_cells import PendingCells
 from nbckpt.session.branch_position import BranchPosition
 from nbckpt.session.checkpoint_writer import CheckpointWriter
@@ -172,7 +173,7 @@ class Session(Own):
         for listener in list(self.listeners):
             try:
                 listener(what)
-            except Exception as problem:  # a view that fails is no reason for a cell to
+            except user_code_errors() as problem:  # a view that fails is no reason for a cell to
                 kind = type(problem).__name__
                 self.writes.notify(f"a listener failed at {what!r}: {kind}: {problem}")
 

@@ -15,11 +15,12 @@ from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from nbckpt.codecs.loading import Loading, decode
-from nbckpt.errors import USER_CODE_ERRORS, RestoreError
+from nbckpt.errors import RestoreError
 from nbckpt.fingerprint.keys.memory import on_same_memory
 from nbckpt.fingerprint.user_names import RESULT, RESULT_TABLES, Own
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.runtime.interrupts import allowed
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 if TYPE_CHECKING:
     from nbckpt.digests import Json
@@ -263,5 +264,5 @@ def restored(session: Session, described: Mapping[str, Any], maker: Maker) -> ob
     try:
         with allowed():
             return decode(parts, Loading(namespace, namespace.__getitem__), trusted=True)[_NAME]
-    except USER_CODE_ERRORS:  # whatever its own code raises
+    except user_code_errors():  # whatever its own code raises
         return Lost(maker)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from nbckpt.digests import Digest
 from nbckpt.errors import CaptureError, FormatError, NotFoundError
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.storage.disk import OTHERS_TOO, OWN, digest_of_file, exists, refused, require_plain
 from nbckpt.storage.new_files import NewFile, create_beside
 from nbckpt.storage.sealed_tables import SUFFIX as SEALED
@@ -132,7 +133,7 @@ def _write(
                 beside.write(sealed_file(cipher, parquet.getbuffer(), path.name))
         except OSError:
             raise
-        except Exception as error:  # whatever a third party's column type raises
+        except user_code_errors() as error:  # whatever a third party's column type raises
             if beside.refusal:  # polars makes it an error of its own
                 raise beside.refusal from error
             message = f"Parquet cannot hold it: {_first_line(error)}"
@@ -164,7 +165,7 @@ def read_table(folder: Path, digest: Digest, cipher: Cipher | None = None) -> ob
         require_plain(path)
         source = _source(path, cipher)
         return _READERS[_kind_of_file(source)](source)
-    except Exception as error:
+    except user_code_errors() as error:
         message = f"table {path.name} is damaged or not readable here: {_first_line(error)}"
         raise FormatError(message) from error
 
@@ -296,5 +297,5 @@ def _difference(kind: str, value: Any, written: Callable[[], Source]) -> str:
         if type(value) is not type(back):
             return f"is a {type(value).__qualname__}, comes back as {type(back).__qualname__}"
         return DIFFERENCES[kind](value, back)
-    except Exception as error:  # a third party's column type again
+    except user_code_errors() as error:  # a third party's column type again
         return f"cannot be read back: {_first_line(error)}"

@@ -12,6 +12,7 @@ from typing import Any
 from weakref import ProxyTypes
 
 from nbckpt.runtime.mapped_files import require_there
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.types.registry import adapter_for
 
 PREVIEW_CHARACTERS = 120
@@ -77,7 +78,7 @@ def _preview(value: Any) -> str:
         return type_name_of(value)
     try:
         return adapter.describe(value)
-    except Exception:  # of another package
+    except user_code_errors():  # of another package
         return type_name_of(value)
 
 

@@ -6,6 +6,7 @@ import io
 import sys
 from typing import Any
 
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.types.adapter import RefusalError, TypeAdapter
 from nbckpt.types.setters import set_attributes
 
@@ -41,7 +42,7 @@ def _n_frames(image: Any) -> int:
     try:
         with sys.modules["PIL.Image"].open(source) as twin:
             return int(twin.n_frames)
-    except Exception:  # its file is gone, or damaged
+    except user_code_errors():  # its file is gone, or damaged
         return 1 + int(image.tell())
 
 

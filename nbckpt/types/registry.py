@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeAlias
 from weakref import ref
 
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.types.adapter import TypeAdapter
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def _table_of_entry(entry: EntryPoint) -> _Table:
     """The adapters that another package gives; none, and a notice, if it cannot give them."""
     try:
         return _as_table(_checked(entry.load()))
-    except (Exception, SystemExit, GeneratorExit) as error:  # whatever a module of theirs raises
+    except user_code_errors() as error:  # whatever a module of theirs raises
         _notify(entry, error)
         return {}
 

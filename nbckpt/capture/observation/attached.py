@@ -21,6 +21,7 @@ from nbckpt.fingerprint.keys.inputs import Inputs
 from nbckpt.fingerprint.referents import is_leaf
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.fingerprint.values.raw_members import members_of
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 _CODE = (FunctionType, ModuleType, type, MethodType, BuiltinFunctionType)
 _LONG = 20_000
@@ -118,7 +119,7 @@ class Attached:
                 inputs.variables["attached"] = digest_of("named ", home)
             else:
                 inputs.value("attached", value, frozenset())
-        except Exception:  # whatever its own code raises when it is looked at
+        except user_code_errors():  # whatever its own code raises when it is looked at
             return secrets.token_hex(16)
         told = [inputs.variables, inputs.definitions]
         return digest_of_json([*told, "earlier"] if self._is_of_earlier(namespace) else told)

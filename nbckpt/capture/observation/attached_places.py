@@ -17,6 +17,7 @@ from nbckpt.capture.observation.words_of_code import words_of_all, words_of_tree
 from nbckpt.digests import Digest, Json
 from nbckpt.fingerprint.keys.inputs import MODULE
 from nbckpt.fingerprint.user_names import Own
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 _HELD = 50
 """Objects that were attached to one place and are held, so that a rewind can put them back."""
@@ -198,7 +199,7 @@ def _is_put(change: Change, value: object) -> bool:
     assert change.put is not None
     try:
         change.put(value)
-    except Exception:  # a library's own `__setattr__` may refuse
+    except user_code_errors():  # a library's own `__setattr__` may refuse
         return False
     return True
 

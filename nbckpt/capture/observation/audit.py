@@ -36,6 +36,7 @@ from nbckpt.capture.observation.child_environment import put_in_environment
 from nbckpt.capture.observation.commands import terminal_of
 from nbckpt.capture.observation.file_states import TICK_NS, changed_since
 from nbckpt.capture.observation.frame_lookups import HARMLESS, called_from_c, looks_up
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -163,7 +164,7 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
         found = told(args, sys._getframe(1))  # noqa: SLF001
         if found is not None:
             _events.append(found)
-    except Exception:  # an error here would be raised by the user's own call
+    except user_code_errors():  # an error here would be raised by the user's own call
         pass
     finally:
         _deaf.discard(thread)

@@ -20,6 +20,7 @@ from nbckpt.fingerprint.reachability import referents_of
 from nbckpt.fingerprint.referents import is_leaf
 from nbckpt.fingerprint.values.homes import members_of_class, module_of_class
 from nbckpt.fingerprint.values.plain import ATOMS
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 MOST = 1_000_000
 """Objects that are looked at; in more there may be any."""
@@ -121,14 +122,14 @@ def parts_of(value: object, modules: Collection[str]) -> Sequence[object] | None
     """
     try:
         return _parts_of(value, modules)
-    except (Exception, SystemExit):  # whatever its own code raises when it is looked at
+    except user_code_errors():  # whatever its own code raises when it is looked at
         return gc.get_referents(value)
 
 
 def _has_indirectly(value: object, parts: Sequence[object]) -> bool:
     try:
         return bool(parts and _indirect(value))
-    except (Exception, SystemExit):  # whatever its own code raises, as above
+    except user_code_errors():  # whatever its own code raises, as above
         return False
 
 

@@ -14,6 +14,7 @@ from nbckpt.capture.observation.container_search import ContainerSearch, is_kept
 from nbckpt.capture.observation.stores import resolved
 from nbckpt.fingerprint.code import nodes_of
 from nbckpt.fingerprint.user_names import Own
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 _OF_PROCESS = (
     ("os", "environ"), ("os", "environb"), ("sys", "argv"), ("sys", "meta_path"),
@@ -130,7 +131,7 @@ def _held_at(kind: str, owner: str, member: str) -> HeldContainer | None:
         for part in cls.split(".") if cls else ():
             holder = vars(holder)[part]
         value = vars(holder)[member]
-    except Exception:  # of an import, whatever the library raises
+    except user_code_errors():  # of an import, whatever the library raises
         return None
     known: Kind = "class" if kind == "class" else "module"
     is_container = issubclass(type(value), KINDS) or (home, member) in _OF_PROCESS

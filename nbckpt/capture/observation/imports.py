@@ -10,7 +10,6 @@ import ast
 import importlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import lru_cache
 from types import CodeType
 
@@ -20,6 +19,7 @@ from nbckpt.digests import Json
 from nbckpt.fingerprint.code import nodes_of
 from nbckpt.fingerprint.code.nodes import once
 from nbckpt.runtime.gc_pause import uncollected
+from nbckpt.runtime.user_code_errors import user_code_errors, user_code_errors_ignored
 
 
 class Imports(Bystander):
@@ -64,7 +64,7 @@ class Imports(Bystander):
             for name in _texts(observed):
                 try:
                     self._import(name)
-                except Exception as error:  # whatever the module's own code raises
+                except user_code_errors() as error:  # whatever the module's own code raises
                     message = f"{name!r}, which it imports, cannot be imported: {error}"
                     raise UnrepeatableError(message) from None
         return ()
@@ -77,7 +77,7 @@ class Imports(Bystander):
         """Import what had been imported then; what there is besides stays."""
         with uncollected():
             for name in _texts(standing):
-                with suppress(Exception):  # the code that needs it will say so
+                with user_code_errors_ignored():  # the code that needs it will say so
                     self._import(name)
         return ()
 

@@ -25,6 +25,7 @@ from nbckpt.fingerprint.random_generators import NAMES
 from nbckpt.fingerprint.user_names import Own
 from nbckpt.fingerprint.values import ValueDigester
 from nbckpt.fingerprint.values.modules import loaded
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 ABSENT = "absent"
 """Stands for the value of a name that does not exist."""
@@ -206,7 +207,7 @@ def _untold(value: object, ran: Ran) -> str:
         return ""
     try:
         return ValueDigester(ran.namespace).digest(value)
-    except Exception:  # whatever a value's own code raises
+    except user_code_errors():  # whatever a value's own code raises
         return "untold"
 
 

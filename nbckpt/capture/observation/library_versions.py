@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 
 from nbckpt.fingerprint.values.homes import module_of
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 _DISTRIBUTIONS = {
     "sklearn": "scikit-learn",
@@ -46,7 +47,7 @@ def _version_of(package: str) -> str:
 
     try:
         return metadata.version(_DISTRIBUTIONS.get(package, package))
-    except Exception:  # none has this name, or what its metadata hold cannot be read
+    except user_code_errors():  # none has this name, or what its metadata hold cannot be read
         return ""
 
 

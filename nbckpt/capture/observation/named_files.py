@@ -23,6 +23,7 @@ from nbckpt.capture.observation.texts_of_libraries import column_items, texts_of
 from nbckpt.fingerprint.code import nodes_of
 from nbckpt.fingerprint.values.homes import is_user_file, module_of, module_of_class
 from nbckpt.fingerprint.values.plain import ATOMS
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 MAX_TEXTS = 500
 """Texts of one cell to look for on the disk."""
@@ -325,5 +326,5 @@ def scripts_of(tree: ast.Module) -> Iterator[str]:
 def _attributes(value: object) -> list[object]:
     try:
         return list(vars(value).values())
-    except (Exception, SystemExit):  # it has none, or its own code keeps them
+    except user_code_errors():  # it has none, or its own code keeps them
         return []

@@ -14,6 +14,7 @@ from nbckpt.capture.observation.changes import Kind
 from nbckpt.capture.observation.libraries import Libraries
 from nbckpt.capture.observation.registering import repeated
 from nbckpt.fingerprint.user_names import Own
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 
 class Reattacher(Own):
@@ -84,7 +85,7 @@ class Reattacher(Own):
             if held.put is None:
                 raise ImportError(owner)
             held.put(value)
-        except Exception:  # of an import, whatever the library raises
+        except user_code_errors():  # of an import, whatever the library raises
             self._places.missing[where] = done
             return False
         for change in self._libraries.look()[0]:
@@ -110,7 +111,7 @@ class Reattacher(Own):
             missing = dict(self._places.missing)
             try:
                 call()
-            except Exception:  # of a library: it is told as what is missing
+            except user_code_errors():  # of a library: it is told as what is missing
                 continue
             self._places.add(replace(wanted, token=str(found["token"])))
             self._look(ast.parse(source))

@@ -19,6 +19,7 @@ from nbckpt.capture.observation.user_modules import holder_of
 from nbckpt.fingerprint.user_names import is_user_name
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.fingerprint.values.raw_members import types_that
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 _BY_NAME = (type, FunctionType, BuiltinFunctionType, MethodType, ModuleType, logging.Logger)
 _FIXED = (*ATOMS, tuple, frozenset, range)
@@ -208,7 +209,7 @@ def _is_there(place: str) -> bool:
     name, _, member = place.rpartition(".")
     try:
         return member in vars(importlib.import_module(name))
-    except Exception:  # whatever its own code raises
+    except user_code_errors():  # whatever its own code raises
         return False
 
 

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import Any
 
 from nbckpt.fingerprint.values.homes import module_of_class
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 
 def column_items(value: Any, most: int) -> list[Any]:
@@ -21,7 +22,7 @@ def column_items(value: Any, most: int) -> list[Any]:
         first = value[: most + 1]
         array: Any = first.to_numpy() if hasattr(first, "to_numpy") else first
         items: list[Any] = array.ravel().tolist()
-    except (Exception, SystemExit):  # whatever a library raises of its own object
+    except user_code_errors():  # whatever a library raises of its own object
         return []
     return [item for item in items if issubclass(type(item), str | PurePath)]
 
@@ -54,6 +55,6 @@ def texts_of(value: Any, most: int) -> list[str]:
             return [str(value.filename)]
         if package == "xarray":
             return [str(value.encoding.get("source", ""))]
-    except (Exception, SystemExit):  # whatever a library raises of its own object
+    except user_code_errors():  # whatever a library raises of its own object
         return []
     return []

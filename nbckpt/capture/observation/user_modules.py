@@ -27,6 +27,7 @@ from nbckpt.digests import Json
 from nbckpt.fingerprint.keys.inputs import MODULE
 from nbckpt.fingerprint.values.homes import members_of_class, members_of_module, module_of_class
 from nbckpt.fingerprint.values.modules import loaded
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 
 def changes_in_modules(known: frozenset[str], ran: Ran) -> dict[str, Json]:
@@ -296,7 +297,7 @@ def _written(name: str) -> dict[str, object]:
     """The members of a module that its text sets once, at its top, to what JSON has."""
     try:
         tree = ast.parse(inspect.getsource(sys.modules[name]))
-    except Exception:  # no text, or one that changed since
+    except user_code_errors():  # no text, or one that changed since
         return {}
     found: dict[str, object] = {}
     times = Counter(
@@ -321,7 +322,7 @@ def _imported(name: str) -> bool:
     """Import a module, and tell whether that went well."""
     try:
         importlib.import_module(name)
-    except Exception:  # whatever its own code raises
+    except user_code_errors():  # whatever its own code raises
         return False
     return name in sys.modules
 

@@ -16,6 +16,8 @@ import types
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from nbckpt.runtime.user_code_errors import user_code_errors
+
 MAX_STEPS = 100_000
 PATIENCE_S = 0.05
 """A generator that takes longer to bring to where it stands is not kept."""
@@ -109,7 +111,7 @@ def _asked(twin: Generator, deadline: float) -> bool:
         next(twin)
     except TimeoutError:
         raise
-    except Exception:  # it ends, or fails: the live one came by another way
+    except user_code_errors():  # it ends, or fails: the live one came by another way
         return False
     finally:
         sys.settrace(before)

@@ -10,6 +10,7 @@ import weakref
 from typing import Any
 
 from nbckpt.fingerprint.values import databases
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 
 def lost_state(value: object) -> str | None:
@@ -59,7 +60,7 @@ def _has_duckdb_file(connection: Any) -> bool:
         cursor = connection.cursor()  # held: what it found is gone with it, before DuckDB 1.5
         found = cursor.sql("select path from duckdb_databases() where not internal")
         return all(path for (path,) in found.fetchall())
-    except Exception:  # a closed or broken connection raises what it likes
+    except user_code_errors():  # a closed or broken connection raises what it likes
         return False
 
 

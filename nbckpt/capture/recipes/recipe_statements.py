@@ -12,6 +12,8 @@ import types
 from collections.abc import Mapping
 from typing import Any
 
+from nbckpt.runtime.user_code_errors import user_code_errors
+
 _EFFECTFUL_MODULES = frozenset(
     {"subprocess", "multiprocessing", "tempfile", "shutil", "shelve", "dbm", "socketserver",
      "webbrowser", "os", "signal", "ctypes", "http", "xmlrpc", "logging", "smtplib", "ftplib",
@@ -101,7 +103,7 @@ def _is_writable(value: object) -> bool:
         if issubclass(type(value), io.IOBase) and not value.closed:  # type: ignore[attr-defined]
             return bool(value.writable())  # type: ignore[attr-defined]
         return _is_writing_mode(getattr(value, "mode", None))
-    except Exception:  # whatever its own code raises when it is asked
+    except user_code_errors():  # whatever its own code raises when it is asked
         return True
 
 

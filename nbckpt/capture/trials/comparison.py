@@ -32,6 +32,7 @@ from nbckpt.fingerprint.values.raw_members import elements_of, members_of, pairs
 from nbckpt.fingerprint.values.reducing import reduction_of
 from nbckpt.fingerprint.values.sure_types import package_of
 from nbckpt.runtime.sandbox import StoppedError
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.types.registry import OWN_CODECS
 
 MOST_PAIRS = 5_000
@@ -204,7 +205,7 @@ def _pairs_in_order(mapping: Any) -> list[tuple[Any, Any]]:
         return pairs_of(mapping)
     try:
         return [(key, dict.__getitem__(mapping, key)) for key in islice(mapping, MOST_ITEMS)]
-    except (Exception, StoppedError):  # whatever a library raises
+    except user_code_errors(StoppedError):  # whatever a library raises
         return pairs_of(mapping)
 
 
@@ -264,7 +265,7 @@ def _is_steady(one: Any, again: Any) -> bool:
 def _text(value: Any) -> str | None:
     try:
         return text_of(value)
-    except (Exception, StoppedError):  # whatever a library raises
+    except user_code_errors(StoppedError):  # whatever a library raises
         return None
 
 
@@ -298,7 +299,7 @@ def _say_the_same(live: Any, back: Any) -> bool:
     """True if two objects say the same of their state, all of it."""
     try:
         return print_of(reduction_of(live, 5)) == print_of(reduction_of(back, 5))
-    except (Exception, StoppedError):  # whatever a library raises
+    except user_code_errors(StoppedError):  # whatever a library raises
         return False
 
 

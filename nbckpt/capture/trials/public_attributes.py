@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from nbckpt.fingerprint.values.raw_members import member_of_class
 from nbckpt.fingerprint.values.sure_types import package_of
 from nbckpt.runtime.sandbox import StoppedError
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 _DESCRIPTORS = (property, types.GetSetDescriptorType, types.MemberDescriptorType)
 
@@ -40,7 +41,7 @@ def attribute_of(value: Any, name: str) -> AttributeValue | None:
         if isinstance(found, types.MemberDescriptorType):  # a slot, past any `__getattr__`
             return AttributeValue(found.__get__(value))
         return AttributeValue(getattr(value, name))
-    except (Exception, StoppedError):  # whatever a library raises
+    except user_code_errors(StoppedError):  # whatever a library raises
         return None
 
 

@@ -17,6 +17,7 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from nbckpt.fingerprint.code.nodes import nodes_of, once
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 UNKNOWN = object()
 """Stands for what a text means that is not looked up in a namespace."""
@@ -69,7 +70,7 @@ def lets_pass(manager: ast.expr, look_up: Callable[[str], object] | None) -> boo
             return _makes_passing(_meant(manager.func, look_up))
         value = _meant(manager, look_up)
         return value is not UNKNOWN and _passes(type(value))
-    except Exception:  # an object of the user's may do anything when it is looked at
+    except user_code_errors():  # an object of the user's may do anything when it is looked at
         return False
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from nbckpt.fingerprint.values.holding import TooManyError, inside_of
 from nbckpt.fingerprint.values.homes import home_of_named, is_named
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 MANY = 10_000
 """Nodes of a graph, and parts of variables, that are looked at for a cell's key."""
@@ -165,7 +166,7 @@ def _is_freed(node: Any) -> bool:
         if name.startswith("_saved_") or name == "saved_tensors":
             try:
                 getattr(node, name)
-            except Exception as error:  # another says that it was changed, say
+            except user_code_errors() as error:  # another says that it was changed, say
                 if "freed" in str(error):
                     return True
     return False

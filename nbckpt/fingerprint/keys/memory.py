@@ -18,6 +18,7 @@ from nbckpt.fingerprint.user_names import is_user_name
 from nbckpt.fingerprint.values.frames import array_in
 from nbckpt.fingerprint.values.homes import module_of_class
 from nbckpt.fingerprint.values.spans import bounds_of, is_writeable, owner_of
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 FEW = 64
 """Elements of a container that is looked into."""
@@ -126,7 +127,7 @@ def regions_of(value: object) -> list[Region]:
         if not found:
             for part in _parts(value):
                 found.extend(_regions(part))
-    except Exception:  # a shape that the package itself cannot show, a closed file
+    except user_code_errors():  # a shape that the package itself cannot show, a closed file
         return []
     return found
 

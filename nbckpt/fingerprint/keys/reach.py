@@ -33,6 +33,7 @@ from nbckpt.fingerprint.values.plain import ATOMS, levels_of
 from nbckpt.fingerprint.values.raw_members import elements_of
 from nbckpt.fingerprint.values.segments import is_plain
 from nbckpt.fingerprint.values.text_rows import is_known
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 LIMIT = 2_000
 """Objects to look at in one value before any of the user's code counts as reachable."""
@@ -197,7 +198,7 @@ def _objects_in(table: Any) -> list[object]:
             found: list[object] = [] if is_known(array) else array.reshape(-1).tolist()
             return found
         return list(table.reshape(-1) if hasattr(table, "reshape") else table)
-    except (Exception, SystemExit):  # a shape that the package itself cannot show
+    except user_code_errors():  # a shape that the package itself cannot show
         return []
 
 
@@ -213,7 +214,7 @@ def _attributes(value: object) -> list[object]:
     try:
         found = list(getattr(value, "__dict__", {}).values())
         return [*found, *(getattr(value, name, None) for name in _slots_of(type(value)))]
-    except (Exception, SystemExit):  # a property of that name may raise anything
+    except user_code_errors():  # a property of that name may raise anything
         return []
 
 

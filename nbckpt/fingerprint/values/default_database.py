@@ -9,6 +9,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from nbckpt.digests import Digest, digest_of
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 NAME = "DuckDB's default database"
 """Stands for it among the variables that a cell reads."""
@@ -56,7 +57,7 @@ def digest_of_default() -> Digest:
         connection = duckdb.default_connection()
         with connection.cursor() as cursor:
             return _digest(cursor, _changed_settings(duckdb, connection, cursor))
-    except Exception:  # closed, or in a transaction of another thread
+    except user_code_errors():  # closed, or in a transaction of another thread
         return digest_of(secrets.token_bytes(16))
 
 

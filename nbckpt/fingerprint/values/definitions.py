@@ -23,6 +23,7 @@ from typing import Any
 from nbckpt.fingerprint.code.bytecode import digest_of_code, names_of_code, words_of
 from nbckpt.fingerprint.traits import OF_DESCRIPTORS, has_descriptors
 from nbckpt.fingerprint.values.caches import caches_in
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 _FIXED = (int, float, complex, bool, str, bytes, type(None), type, FunctionType, ModuleType)
 
@@ -166,7 +167,7 @@ def _member(name: str, value: object) -> object:
 def _annotations(value: Any) -> dict[str, object]:
     try:
         return dict(getattr(value, "__annotations__", None) or {})
-    except Exception:  # evaluated when asked for, from Python 3.14 on: may fail with anything
+    except user_code_errors():  # evaluated when asked for, from Python 3.14 on
         return {}
 
 

@@ -11,7 +11,6 @@ import gc
 import sys
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Set
-from dataclasses import is_dataclass
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -22,6 +21,7 @@ from nbckpt.fingerprint.values.homes import (
     module_of_class,
 )
 from nbckpt.fingerprint.values.plain import ATOMS, levels_of
+from nbckpt.fingerprint.values.raw_members import member_of_class
 from nbckpt.fingerprint.values.segments import instances_in, segments_of
 from nbckpt.fingerprint.values.text_rows import is_known
 from nbckpt.runtime.addresses import address_of
@@ -108,12 +108,16 @@ def _is_holder(kind: type) -> bool:
     """True for a type of Python's, or of the notebook's, whose instances may hold others."""
     if issubclass(kind, (*_NOT_ENTERED, *_machinery())):
         return False
-    if issubclass(kind, _CONTAINERS) or _is_array(kind) or is_dataclass(kind):
+    if issubclass(kind, _CONTAINERS) or _is_array(kind) or _is_dataclass(kind):
         return True
     module: Any = module_of_class(kind)
     if is_users_module(module):
         return True
     return str(module).partition(".")[0] in sys.stdlib_module_names
+
+
+def _is_dataclass(kind: type) -> bool:
+    return member_of_class(kind, "__dataclass_fields__") is not None
 
 
 def _machinery() -> list[type]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.version import PACKAGE
 
 
@@ -152,7 +153,7 @@ def _members_of_module(module: object) -> dict[object, object]:
     """The members of a module, or of what stands in its place; empty if they cannot be told."""
     try:
         members = object.__getattribute__(module, "__dict__")
-    except Exception:  # it has no dict, or a class of C raises anything
+    except user_code_errors():  # it has no dict, or a class of C raises anything
         return {}
     return members if type(members) is dict else {}
 
@@ -181,7 +182,7 @@ def found_in(holder: object, qualified_name: str) -> object:
     for part in qualified_name.split("."):
         try:
             holder = getattr(holder, part)
-        except Exception:  # a module's own __getattr__ may raise anything
+        except user_code_errors():  # a module's own __getattr__ may raise anything
             return None
     return holder
 

@@ -20,7 +20,6 @@ from types import ModuleType
 from typing import Any
 
 from nbckpt.digests import Digest
-from nbckpt.errors import USER_CODE_ERRORS
 from nbckpt.fingerprint.values import plain, traces_of_looks
 from nbckpt.fingerprint.values.attributes import put_attributes
 from nbckpt.fingerprint.values.bare_types import is_bare, is_client
@@ -29,6 +28,7 @@ from nbckpt.fingerprint.values.homes import module_of_class
 from nbckpt.fingerprint.values.opaque import Told
 from nbckpt.fingerprint.values.reducing import NEW_OBJECT, reduction_of
 from nbckpt.fingerprint.values.walking import END, End, Frame, Opaque, Walk
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 OPEN = frozenset({"builtins", "collections", "copyreg", "functools", "types"})
 """Homes of types that hold whatever is put into them: they make no client of it."""
@@ -50,7 +50,7 @@ def put_parts(walk: Walk, parts: Parts, value: Any) -> None:
     kind = type(value)
     try:
         found = parts(value)
-    except USER_CODE_ERRORS:  # a shape that the package itself cannot show: as pickle sees it
+    except user_code_errors():  # a shape that the package itself cannot show: as pickle sees it
         take_apart(walk, value)
         return
     walk.put(b"known", f"{module_of_class(kind)}.{kind.__qualname__}")
@@ -96,7 +96,7 @@ def take_apart(walk: Walk, value: object) -> None:
     """Walk the parts from which pickle would make `value` again."""
     try:
         reduced = _reduced(value)
-    except USER_CODE_ERRORS:  # whatever is raised here means: cannot be taken apart
+    except user_code_errors():  # whatever is raised here means: cannot be taken apart
         put_opaque(walk, value)
         return
     if isinstance(reduced, str):
@@ -189,7 +189,7 @@ def walk_told(walk: Walk, tell: Callable[[Any], Told], value: Any) -> None:
         return
     try:
         told = tell(value)
-    except USER_CODE_ERRORS:  # a closed or broken thing raises what it likes
+    except user_code_errors():  # a closed or broken thing raises what it likes
         told = None
     if told is None:
         put_unknown(walk, value)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from nbckpt.fingerprint.values.homes import DICT_OF_CLASS
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 _BASES_OF_CLASS: Any = type.__dict__["__mro__"].__get__
 
@@ -45,7 +46,7 @@ def dict_of(value: Any) -> dict[str, Any] | None:
     """The attributes that an instance has of its own; None where it has no dict, or hides it."""
     try:
         members = object.__getattribute__(value, "__dict__")
-    except Exception:  # a class of C may raise anything
+    except user_code_errors():  # a class of C may raise anything
         return None
     return members if type(members) is dict else None
 

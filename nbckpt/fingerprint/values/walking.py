@@ -9,12 +9,12 @@ from typing import Any, TypeAlias
 from blake3 import blake3
 
 from nbckpt.digests import Digest
-from nbckpt.errors import USER_CODE_ERRORS
 from nbckpt.fingerprint.values import plain
 from nbckpt.fingerprint.values.homes import home_of
 from nbckpt.fingerprint.values.lookups import reaches_all
 from nbckpt.fingerprint.values.sources import user_modules
 from nbckpt.runtime.addresses import address_of
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 Step: TypeAlias = "Callable[[Walk, Any], None]"
 """Writes one value, and pushes its parts."""
@@ -149,7 +149,7 @@ class Walk:
             self.run()
         except Opaque:
             raise
-        except USER_CODE_ERRORS as error:  # a user's object may do anything when it is looked at
+        except user_code_errors() as error:  # a user's object may do anything when it is looked at
             self.put(b"failed", type(error).__name__)
             self.found.exhausted = True
         return blake3(self.out).hexdigest()

@@ -20,6 +20,7 @@ from nbckpt.reports.diff.details import (
     share_text,
 )
 from nbckpt.reports.diff.value_texts import told
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.text.describe import type_name_of
 from nbckpt.text.units import count_text
 
@@ -70,7 +71,7 @@ def as_array(value: Any) -> Any:
             tensor = tensor.to_dense()
         is_numpys = tensor.dtype not in (torch.bfloat16, *_small_floats(torch))
         return tensor.numpy() if is_numpys else tensor.float().numpy()
-    except Exception:  # a tensor without memory, quantized, or of a device that is not here
+    except user_code_errors():  # without memory, quantized, of a device not here
         return None
 
 

@@ -15,6 +15,7 @@ from nbckpt.reports.diff.columns import (
     rows_text,
 )
 from nbckpt.reports.diff.details import Limits
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 
 def pair_of_polars(before: Any, after: Any, _: Limits) -> Pair | None:
@@ -69,7 +70,7 @@ class PolarsPair(_ByPosition):
             try:
                 found = one.ne_missing(other)
                 return int(found.sum()), found.arg_true().head(wanted).to_list()
-            except Exception:  # types whose values polars does not compare
+            except user_code_errors():  # types whose values polars does not compare
                 pass
         return differing_objects(one.to_list(), other.to_list(), wanted)
 
@@ -110,7 +111,7 @@ class ArrowPair(_ByPosition):
         if not self.is_slow(key):
             try:
                 return _compared(one, other, wanted)
-            except Exception:  # types that Arrow does not compare with each other
+            except user_code_errors():  # types that Arrow does not compare with each other
                 pass
         return differing_objects(one.to_pylist(), other.to_pylist(), wanted)
 

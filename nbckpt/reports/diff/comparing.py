@@ -17,6 +17,7 @@ from nbckpt.reports.diff.shown import shown_otherwise
 from nbckpt.reports.diff.sides import LIVE, Side, sides_of
 from nbckpt.reports.diff.texts import line_diff
 from nbckpt.reports.diff.value_texts import cut
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.text.units import bytes_text
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ class _Lookup:
         try:
             why = self._not_loaded(name) or self._too_much(one) or self._too_much(other)
             return Detail("unreadable", why) if why else self._compared(name)
-        except Exception as error:  # what a value's own code may raise while it is built or read
+        except user_code_errors() as error:  # of the value's own code
             said = str(error) if isinstance(error, NbckptError) else _told_error(error)
             return Detail("unreadable", cut(said, 3 * self._limits.characters))
 
@@ -181,10 +182,10 @@ def _of_variable(name: str, row: Row) -> Row:
     return row._replace(path=name + row.path) if row.path[:1] in ("[", ".", "{") else row
 
 
-def _told_error(error: Exception) -> str:
+def _told_error(error: BaseException) -> str:
     try:
         return f"it cannot be read: {type(error).__name__}: {error}"
-    except Exception:  # an error of the user's that cannot even be told
+    except user_code_errors():  # an error of the user's that cannot even be told
         return f"it cannot be read: {type(error).__name__}"
 
 

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.text.describe import type_name_of
 
 _OF_FIGURES = ("size_inches", "suptitle", "axes")
@@ -40,7 +41,7 @@ def facts_of(drawing: Any) -> dict[str, Any]:
     for name in names:
         try:
             facts[name] = _asked(drawing, name)
-        except Exception:  # an artist that has it not, or not yet
+        except user_code_errors():  # an artist that has it not, or not yet
             continue
     if "xdata" in facts:
         facts.pop("bbox", None)  # its data say it already

@@ -14,6 +14,7 @@ from nbckpt.reports.diff import (
     texts,
 )
 from nbckpt.reports.diff.details import Detail, Limits
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 Family: TypeAlias = Callable[[Any, Any, Limits], Detail | None]
 
@@ -49,5 +50,5 @@ def said_by(family: Family, before: object, after: object, limits: Limits) -> De
     """Detail by one family; None if it has none, or a value raises when it is looked at."""
     try:
         return family(before, after, limits)
-    except Exception:  # the next family, or `plain` in the end, says what can be said
+    except user_code_errors():  # the next family, or `plain` in the end, says what can be said
         return None

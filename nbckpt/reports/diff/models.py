@@ -18,6 +18,7 @@ from nbckpt.reports.diff.details import (
     same,
 )
 from nbckpt.reports.diff.value_texts import told, told_apart
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.text.describe import type_name_of
 from nbckpt.text.units import count_text
 from nbckpt.types.adapter import Missing
@@ -164,7 +165,7 @@ def _parts(model: Any) -> dict[str, Any]:
 def _params_of(model: Any, *, deep: bool = False) -> dict[str, Any]:
     try:
         params: dict[str, Any] = model.get_params(deep=deep)
-    except Exception:  # an estimator of the user's, with a constructor of its own ways
+    except user_code_errors():  # an estimator of the user's, with a constructor of its own ways
         return {}
     return params
 

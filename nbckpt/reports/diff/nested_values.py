@@ -33,6 +33,7 @@ from nbckpt.reports.diff.value_texts import (
     told,
     told_apart,
 )
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.text.describe import type_name_of
 from nbckpt.text.units import count_text
 from nbckpt.types.adapter import Missing, Pair
@@ -160,7 +161,7 @@ class Walk:
         for leaf in LEAVES if type(before) not in _PLAIN else ():
             try:
                 found = leaf(before, after, ONE)
-            except Exception:  # what a value may raise when it is asked what it is
+            except user_code_errors():  # what a value may raise when it is asked what it is
                 continue
             if found:
                 return found
@@ -247,7 +248,7 @@ def _told_pairs(before: Any, after: Any) -> list[Pair] | None:
         return None
     try:
         return list(adapter.diff(before, after))
-    except Exception:  # of another package: as the parts of any object
+    except user_code_errors():  # of another package: as the parts of any object
         return None
 
 

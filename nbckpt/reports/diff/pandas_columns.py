@@ -16,6 +16,7 @@ from nbckpt.reports.diff.columns import (
 )
 from nbckpt.reports.diff.details import Limits
 from nbckpt.reports.diff.value_texts import told
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.text.units import count_text
 
 MATCHED = 3_000_000
@@ -141,7 +142,7 @@ def _names(before: Any, after: Any) -> list[str]:
 def _are_same_index(before: Any, after: Any) -> bool:
     try:
         return len(before) == len(after) and bool(before.equals(after))
-    except Exception:  # labels whose comparison raises
+    except user_code_errors():  # labels whose comparison raises
         return False
 
 
@@ -162,7 +163,7 @@ def _common_labels(before: Any, after: Any) -> tuple[Any, Any] | None:
         if not before.is_unique or not after.is_unique:
             return None
         found = after.get_indexer(before)
-    except Exception:  # labels without a hash or an order
+    except user_code_errors():  # labels without a hash or an order
         return None
     numpy = sys.modules["numpy"]
     there = numpy.flatnonzero(found >= 0)
@@ -188,7 +189,7 @@ def _mask(one: Any, other: Any) -> Any:
         if hasattr(compared, "to_numpy"):
             compared = compared.to_numpy(bool, na_value=False)
         unequal = numpy.asarray(compared, bool)
-    except Exception:  # types that cannot be compared with each other
+    except user_code_errors():  # types that cannot be compared with each other
         return None
     return (empty[0] != empty[1]) | (unequal & ~empty[0] & ~empty[1])
 

@@ -16,6 +16,7 @@ from nbckpt.reports.diff.value_texts import (
     is_scalar,
     told,
 )
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.text.describe import type_name_of
 
 NOT_A_NUMBER = "not a number"
@@ -110,7 +111,7 @@ def keyed(value: Any, depth: int = KEY_DEPTH) -> tuple[Hashable, int]:
         try:
             hash(value)
             is_number = bool(value == value)  # or not-a-number
-        except Exception:  # no hash; or pandas' NA, which is neither true nor false
+        except user_code_errors():  # no hash; or pandas' NA, which is neither true nor false
             return (kind, told(value)), 1
         return (kind, value if is_number else NOT_A_NUMBER), 1
     if depth == 0 or kind not in {list, tuple, dict} or len(value) > KEY_PARTS:
@@ -130,7 +131,7 @@ def _reduced(value: Any) -> Parts | None:
         return None
     try:
         made = value.__reduce_ex__(4)
-    except Exception:  # whatever keeps it from being told
+    except user_code_errors():  # whatever keeps it from being told
         return None
     if not isinstance(made, tuple) or len(made) < 2:
         return None

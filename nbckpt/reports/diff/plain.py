@@ -14,6 +14,7 @@ from nbckpt.reports.diff.details import (
     same,
 )
 from nbckpt.reports.diff.value_texts import is_equal, is_scalar, told_apart
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.text.describe import type_name_of
 
 _TIMES = (dt.date, dt.timedelta)  # a datetime is a date
@@ -57,7 +58,7 @@ def _gap(before: Any, after: Any) -> str:
             return ""
         percent = "" if not before else f", {100 * float(gap) / abs(float(before)):+.3g} %"
         return f"{_signed(gap)}{percent}"
-    except Exception:  # such as of an aware and a naive time, or of too large a number
+    except user_code_errors():  # such as of an aware and a naive time, or of too large a number
         return ""
 
 

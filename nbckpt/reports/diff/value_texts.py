@@ -12,6 +12,7 @@ from weakref import ReferenceType
 
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.reports.diff.drawings import is_drawing, told_drawing
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.text.describe import preview_of, shape_of, type_name_of
 from nbckpt.types.registry import adapter_for
 
@@ -44,7 +45,7 @@ def told(value: Any, characters: int = 80, *, depth: int = 1) -> str:
     """One line of what `value` looks like."""
     try:
         return cut(" ".join(_told(value, depth).split()), characters)
-    except Exception:  # what a value that tells of itself may raise
+    except user_code_errors():  # what a value that tells of itself may raise
         return cut(type_name_of(value), characters)
 
 
@@ -170,7 +171,7 @@ def is_equal(before: Any, after: Any) -> bool:
         if bool(before == after):
             return True
         return bool(before != before and after != after)  # not-a-number
-    except Exception:  # such as of times with and without a zone, or of pandas' NA
+    except user_code_errors():  # such as of times with and without a zone, or of pandas' NA
         return told(before) == told(after)
 
 

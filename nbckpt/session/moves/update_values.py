@@ -11,6 +11,7 @@ from nbckpt.config.validate import require_mapping, require_text
 from nbckpt.errors import UsageError
 from nbckpt.fingerprint.user_names import is_user_name
 from nbckpt.model import Checkpoint
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.session import reducers
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def evaluated(session: SessionParts, variable: str, tree: ast.Expression) -> obj
     had_builtins = "__builtins__" in session.namespace
     try:
         return eval(code, session.namespace)  # the user's own expression, in the user's namespace
-    except Exception as problem:  # whatever the user's code raises
+    except user_code_errors() as problem:  # whatever the user's code raises
         written = f"{variable}={ast.unparse(tree)}"
         message = f"{written} failed: {type(problem).__name__}: {problem}; nothing was changed"
         raise UsageError(message) from problem
@@ -81,7 +82,7 @@ def reduce(
     called = getattr(reducer, "__name__", "")
     try:
         namespace[variable] = reducer(namespace[variable], value)
-    except Exception as problem:  # whatever the user's code raises
+    except user_code_errors() as problem:  # whatever the user's code raises
         failed = f"the reducer {called or reducer!r} of {variable!r} failed"
         message = f"{failed}: {type(problem).__name__}: {problem}; nothing was changed"
         raise UsageError(message) from problem
@@ -100,7 +101,7 @@ def text_of(value: object) -> str:
     try:
         text = repr(value)
         ast.literal_eval(text)
-    except Exception:  # whatever a value's own code raises; or its text is no literal
+    except user_code_errors():  # whatever a value's own code raises; or its text is no literal
         return "..."
     return text if len(text) <= _LONG and "\n" not in text else "..."
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from nbckpt.config.settings_sources import verify_log
 from nbckpt.errors import StaleCaptureError
 from nbckpt.fingerprint.user_names import Own
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -95,7 +96,7 @@ class Audit(Own):
                 stale = self.search.of_one(touched)
             else:
                 return set()
-        except Exception as defect:
+        except user_code_errors() as defect:
             self.tell_defect(defect)
             return set()
         self._is_due = False
@@ -109,7 +110,7 @@ class Audit(Own):
         self._is_due = False
         try:
             stale = self.search.of_one(frozenset())
-        except Exception as defect:
+        except user_code_errors() as defect:
             self.tell_defect(defect)
             return
         self._capturer.distrust(one.name for one in stale)
@@ -150,7 +151,7 @@ class Audit(Own):
             message = "; ".join(map(str, stale))
             raise StaleCaptureError(message)
 
-    def tell_defect(self, defect: Exception) -> None:
+    def tell_defect(self, defect: BaseException) -> None:
         """Tell of an error of our own: it breaks neither a look nor a restore."""
         where = "looking at a variable once more"
         self._writes.owe_event("hook_failed", where=where, error=type(defect).__name__)

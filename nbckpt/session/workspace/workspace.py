@@ -14,7 +14,7 @@ from nbckpt.capture.observation import Observer, early_facet, later_facets
 from nbckpt.capture.selection import Selection, missing
 from nbckpt.config.settings import Settings
 from nbckpt.digests import Digest
-from nbckpt.errors import USER_CODE_ERRORS, VariableNotFoundError
+from nbckpt.errors import VariableNotFoundError
 from nbckpt.fingerprint import random_generators
 from nbckpt.fingerprint.user_names import Own, is_nbckpts_own
 from nbckpt.fingerprint.values import Examined, ValueDigester
@@ -22,6 +22,7 @@ from nbckpt.fingerprint.values.plain import forget_looks
 from nbckpt.model import Key
 from nbckpt.runtime import time_limit
 from nbckpt.runtime.interrupts import allowed
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.session.branch_position import BranchPosition
 from nbckpt.session.pending_writes import PendingWrites
 from nbckpt.session.workspace.audit import Audit
@@ -196,7 +197,7 @@ class Workspace(Own):
                     return names
                 lent = keys.sharing(self._lent.look(names if is_over else ()), self._namespace)
                 called = keys.touched(self._lent.called, self._namespace)
-        except USER_CODE_ERRORS:  # whatever a value's own code raises when it is looked at
+        except user_code_errors():  # whatever a value's own code raises when it is looked at
             return None
         return None if lent is None or called is None else names | lent | called
 

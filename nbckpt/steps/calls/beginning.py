@@ -6,6 +6,7 @@ from typing import Any
 
 from nbckpt.errors import CaptureError, NbckptError, UsageError
 from nbckpt.llm.occurrence import occurrence_of
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.steps.calls import occurrences
@@ -35,7 +36,7 @@ def begin(
         return _begun(session, known, args, kwargs)
     except NbckptError:
         raise
-    except Exception as error:  # a hook's error never breaks the user's cell
+    except user_code_errors() as error:  # a hook's error never breaks the user's cell
         if known.plan.once:
             raise
         told = f"step {known.plan.name!r} runs without being kept, by a defect in nbckpt"

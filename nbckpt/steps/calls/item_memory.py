@@ -15,6 +15,7 @@ from nbckpt.llm import scope
 from nbckpt.llm.step_scope import Scope
 from nbckpt.model import Key
 from nbckpt.runtime.interrupts import result_of
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.steps.calls.arguments import digest_of_value
 from nbckpt.steps.calls.attempts import error_text
 from nbckpt.steps.calls.code import Code, Reached
@@ -113,7 +114,7 @@ class Memory:
             for problem in self._known.lost:
                 self._tell(f"some did not come back, and run again: {problem}")
             return None if parts is None else Answer(self._known.value_of(parts))
-        except Exception as error:  # a value's own code may raise anything
+        except user_code_errors() as error:  # a value's own code may raise anything
             self._tell(f"one did not come back, and runs again: {error_text(error)}")
             return None
 
@@ -159,7 +160,7 @@ class Memory:
             return keeping.flush() if clock.is_worth_it() else None
         except NbckptError as problem:
             self._tell(str(problem))
-        except Exception as error:  # what the function made is there all the same
+        except user_code_errors() as error:  # what the function made is there all the same
             self._tell(f"by a defect in nbckpt: {error_text(error)}")
         return None
 

@@ -14,6 +14,7 @@ from nbckpt.llm import scope
 from nbckpt.model import Record, is_trusted
 from nbckpt.runtime import clock
 from nbckpt.runtime.interrupts import result_of
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.session.session import Session
 from nbckpt.steps.calls import intents, occurrences
 from nbckpt.steps.calls.arguments import Arguments, digest_of_arguments
@@ -111,7 +112,7 @@ class StepCall:
         try:
             parts = self.session.store.get_blob(record["blob"])
             answer = Answer(decoded(parts, plan.namespace, trusted=is_trusted(record)))
-        except Exception as error:  # a value's own code may raise anything
+        except user_code_errors() as error:  # a value's own code may raise anything
             problem = f"step {plan.name!r}: its result did not come back: {error_text(error)}"
             if plan.once:
                 raise intents.not_back(plan.name, problem) from error
@@ -176,7 +177,7 @@ class StepCall:
                 return self._append("done", kept)
         except (CaptureError, StoreError) as problem:
             return self.keep_nothing(str(problem))
-        except Exception as error:  # what the function made is there all the same
+        except user_code_errors() as error:  # what the function made is there all the same
             return self.keep_nothing(f"by a defect in nbckpt: {error_text(error)}")
 
     def wait(self, written: Future[None] | None) -> None:

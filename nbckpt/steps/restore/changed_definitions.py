@@ -12,6 +12,7 @@ from nbckpt.fingerprint.values.definitions import holds_state
 from nbckpt.fingerprint.values.likeness import whole_digest
 from nbckpt.model import Checkpoint, Manifest, Variable
 from nbckpt.runtime.interrupts import allowed
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
@@ -73,7 +74,7 @@ def holds(session: Session, now: Variable | None, kept: Variable | None, values:
     with allowed():
         try:
             built = values.build(kept.name)
-        except Exception:  # whatever its own code raises; to bring it back says what
+        except user_code_errors():  # whatever its own code raises; to bring it back says what
             return False
         live = whole_digest(namespace[now.name], namespace)
         return live is not None and live == whole_digest(built, values.namespace)

@@ -21,6 +21,7 @@ from nbckpt.fingerprint.user_names import Own
 from nbckpt.fingerprint.values import ValueDigester
 from nbckpt.model import Checkpoint
 from nbckpt.runtime import sandbox
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.session.workspace.stale_search import Stale
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def shadow_of(session: Session, checkpoint: Checkpoint, tree: ast.Module) -> Sha
     """
     try:
         found = _shadow_of(session, checkpoint, tree)
-    except Exception as defect:  # a check breaks no restore
+    except user_code_errors() as defect:  # a check breaks no restore
         session.workspace.audit.tell_defect(defect)
         return None
     session.workspace.audit.shadows[found if isinstance(found, str) else "compared"] += 1

@@ -18,6 +18,7 @@ from nbckpt.fingerprint.referents import names_reached
 from nbckpt.fingerprint.user_names import is_user_name
 from nbckpt.fingerprint.values import ValueDigester
 from nbckpt.fingerprint.values.plain import ATOMS
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 
 def held_in(reading: Reading, namespace: Mapping[str, object]) -> dict[str, list[Any]]:
@@ -57,7 +58,7 @@ def _digest(held: list[Any], reached: list[str], namespace: Mapping[str, object]
     inputs = Inputs(namespace, Names(), None)
     try:
         inputs.value("held", held, frozenset())
-    except Exception:  # whatever its own code raises when it is looked at
+    except user_code_errors():  # whatever its own code raises when it is looked at
         return secrets.token_hex(16)
     digests: dict[str, Json] = {n: examined.digest for n, examined in values.items()}
     return digest_of_json([inputs.variables, inputs.definitions, digests])

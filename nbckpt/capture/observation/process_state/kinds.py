@@ -15,6 +15,7 @@ from nbckpt.capture.observation.process_state.state_json import (
     short_digest,
 )
 from nbckpt.digests import Json
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 ANYTHING = ""
 """The reach of state that any code may depend on."""
@@ -251,5 +252,5 @@ def is_equal(one: Any, other: Any) -> bool:
         return True
     try:
         return bool(type(one) is type(other) and one == other)
-    except Exception:  # whatever a value raises, or an array that is neither
+    except user_code_errors():  # whatever a value raises, or an array that is neither
         return False

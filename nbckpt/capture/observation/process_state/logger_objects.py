@@ -19,6 +19,7 @@ from nbckpt.capture.observation.process_state.state_json import (
 from nbckpt.digests import Json
 from nbckpt.fingerprint.user_names import is_user_name
 from nbckpt.fingerprint.values.plain import ATOMS
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 _DEPTH = 3
 _OF_LOGGERS = frozenset({*vars(logging.Logger("")), "manager"})
@@ -177,5 +178,5 @@ def _content(stream: Any) -> str:
 def _text(value: object) -> str:
     try:
         return without_address(value)
-    except Exception:  # whatever its own code raises
+    except user_code_errors():  # whatever its own code raises
         return type(value).__qualname__

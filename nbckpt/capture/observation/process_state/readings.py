@@ -10,6 +10,7 @@ from typing import Any
 from nbckpt.capture.observation.process_state.kinds import ABSENT, Imported, Kind, Reading
 from nbckpt.capture.observation.process_state.state_json import IS_ABSENT, is_settable, short_digest
 from nbckpt.fingerprint.user_names import Own
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 
 class Readings(Own):
@@ -64,7 +65,7 @@ class Readings(Own):
                 if name not in self.baselines:
                     defaults = kind.defaults(module)
                     self.baselines[name] = dict(items if defaults is None else defaults)
-            except Exception:  # a library that is half imported, or of another version
+            except user_code_errors():  # a library that is half imported, or of another version
                 continue
             if not has_set:
                 self._leave_to_imports(kind, items, known, imported, tree)

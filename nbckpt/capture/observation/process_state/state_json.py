@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, cast
 
 from nbckpt.digests import Json, digest_of_json
 from nbckpt.fingerprint.values.homes import found_in, home_of
+from nbckpt.runtime.user_code_errors import user_code_errors
 
 MARK = "$"
 """The member of a JSON object that stands for a value which JSON does not have."""
@@ -139,7 +140,7 @@ def described(value: Any, depth: int = 3) -> str:
         if hasattr(value, "__qualname__"):
             return f"{getattr(value, '__module__', '')}.{value.__qualname__}"
         return f"{type(value).__qualname__} {without_address(value)[:_LONGEST]}"
-    except Exception:  # whatever its own code raises
+    except user_code_errors():  # whatever its own code raises
         return type(value).__qualname__
 
 

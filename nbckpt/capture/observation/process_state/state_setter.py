@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from nbckpt.capture.observation.process_state.kinds import ABSENT, Change, Kind
@@ -19,6 +18,7 @@ from nbckpt.capture.observation.process_state.state_json import (
 )
 from nbckpt.digests import Json
 from nbckpt.fingerprint.user_names import Own
+from nbckpt.runtime.user_code_errors import user_code_errors, user_code_errors_ignored
 
 _MANY = 3
 
@@ -82,7 +82,7 @@ class StateSetter(Own):
         if kind.module not in sys.modules:
             try:
                 __import__(kind.module)
-            except Exception as error:  # whatever an import raises
+            except user_code_errors() as error:  # whatever an import raises
                 return str(error)
         self._readings.look(None)
         return ""
@@ -99,10 +99,10 @@ class StateSetter(Own):
         """Set items of one kind together, else one by one; those that were set."""
         values: dict[str, Any] = {}
         for item, value in items.items():
-            with suppress(Exception):  # one that cannot be set is named
+            with user_code_errors_ignored():  # one that cannot be set is named
                 values[item] = self._value(kind, item, value, with_originals=with_originals)
         for some in (values, *({i: v} for i, v in values.items())):
-            with suppress(Exception):
+            with user_code_errors_ignored():
                 self.apply(kind, some)
             self._readings.look(None, has_set=True)
             if not any(self._is_other(kind, item, items[item]) for item in values):

@@ -11,6 +11,7 @@ from typing import Any
 
 from nbckpt.codecs.tensors import is_tensor
 from nbckpt.errors import CaptureError, line_of
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.storage.new_folders import new_file
 from nbckpt.text.describe import type_name_of
 
@@ -130,7 +131,7 @@ def _array_of(value: Any) -> tuple[Any, str]:
     if is_tensor(value):
         try:
             value, note = _array_of_tensor(value)
-        except Exception as error:  # whatever a tensor of a library's own raises
+        except user_code_errors() as error:  # whatever a tensor of a library's own raises
             message = f".npy holds no such tensor: {line_of(error)}"
             raise CaptureError(message) from error
         return value, note

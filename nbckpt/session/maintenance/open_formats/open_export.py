@@ -12,9 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbckpt.capture.decode import Values
 from nbckpt.capture.restore import nothing_drawn
-from nbckpt.errors import NOT_YOURS, CaptureError, NbckptError, StoreError, line_of
+from nbckpt.errors import (
+    NOT_YOURS,
+    CaptureError,
+    NbckptError,
+    StoreError,
+    line_of,
+)
 from nbckpt.fingerprint.random_generators import NAMES as RANDOM
 from nbckpt.model import Checkpoint, Manifest, Refusal, Variable
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.session.maintenance.export import checkpoint_to_export
 from nbckpt.session.maintenance.export_report import ExportedFiles
 from nbckpt.session.maintenance.open_formats.executed_cells import notebook_of
@@ -147,14 +154,14 @@ class _Writer:
             warnings.simplefilter("ignore")  # about versions, fonts and the like
             try:
                 value = values.build(variable.name)
-            except Exception as error:  # whatever its own code raises
+            except user_code_errors() as error:  # whatever its own code raises
                 told = str(error) if isinstance(error, NbckptError) else line_of(error)
                 return Entry(reason=f"did not come back: {told}")
             try:
                 return self._written(variable.name, value)
             except StoreError:
                 raise
-            except Exception as error:  # whatever a library's value does when it is read
+            except user_code_errors() as error:  # whatever a library's value does when it is read
                 return Entry(reason=f"cannot be written: {line_of(error)}")
 
     def _written(self, name: str, value: object) -> Entry:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nbckpt.errors import CaptureError
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.session.maintenance.open_formats.table_formats import Table, write_parquet_of
 
 
@@ -78,7 +79,7 @@ def _is_held(column: Any) -> bool:
 
     try:
         pa.array(column, from_pandas=True)
-    except Exception:  # whatever a third party's column type raises
+    except user_code_errors():  # whatever a third party's column type raises
         return False
     return True
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nbckpt.errors import CaptureError, line_of
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.storage.new_folders import new_file
 from nbckpt.storage.parquet_files import write_parquet
 from nbckpt.text.describe import type_name_of
@@ -105,7 +106,7 @@ def write_arrow_of(found: Table, path: Path) -> str:
     with new_file(path) as file:
         try:
             _write_arrow(found.table, file)
-        except Exception as error:  # whatever a third party's column type raises
+        except user_code_errors() as error:  # whatever a third party's column type raises
             if file.refusal:
                 raise file.refusal from error
             message = f"neither Parquet nor Arrow can hold it: {line_of(error)}"

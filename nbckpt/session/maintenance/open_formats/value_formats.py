@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nbckpt.errors import CaptureError, line_of
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.session.maintenance.open_formats import (
     array_formats,
     json_values,
@@ -142,7 +143,7 @@ def _write_figure(value: Any, note: str, path: Path) -> str:
     picture = io.BytesIO()
     try:
         value.savefig(picture, format="png")
-    except Exception as error:  # code of the artists in it
+    except user_code_errors() as error:  # code of the artists in it
         message = f"it cannot be drawn: {line_of(error)}"
         raise CaptureError(message) from error
     put(path, picture.getvalue())
@@ -156,7 +157,7 @@ def _write_picture(value: Any, path: Path) -> str:
     picture = io.BytesIO()
     try:
         value.save(picture, format="PNG")
-    except Exception as error:  # a mode that PNG lacks, or a file that went
+    except user_code_errors() as error:  # a mode that PNG lacks, or a file that went
         message = f"PNG cannot hold it: {line_of(error)}"
         raise CaptureError(message) from error
     put(path, picture.getvalue())
@@ -170,7 +171,7 @@ def _write_pixels(value: Any, path: Path) -> str:
 
     try:
         pixels = np.asarray(value)
-    except Exception as error:  # a file that went
+    except user_code_errors() as error:  # a file that went
         message = f"its pixels cannot be read: {line_of(error)}"
         raise CaptureError(message) from error
     array_formats.write_array(pixels, path)
