@@ -9,12 +9,18 @@ store has the others already, wherever pandas puts them when one is replaced, dr
 from __future__ import annotations
 
 import array as standard
-import pickle
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs import array_elements, memmaps, tensors
+from nbckpt.codecs.array_memory import (
+    as_columns,
+    bytes_of,
+    guarded,
+    has_large_columns,
+    while_writeable,
+)
 from nbckpt.fingerprint.values.reducing import refuses_without_need
 from nbckpt.fingerprint.values.spans import (
     address_of,
@@ -36,9 +42,6 @@ MAX_GAPS = 4
 
 SMALL_BYTES = 16 * 1024
 """Gaps of less than this are written always."""
-
-LEAST_COLUMN_BYTES = 64 * 1024
-"""Smaller columns of a block are one buffer together: readers put columns of their own together."""
 
 
 def reducer_for(kind: type) -> Callable[[NamespacePickler, Any], Any] | None:
@@ -87,7 +90,8 @@ def reduce_array(pickler: NamespacePickler, array: np.ndarray) -> Any:
     """An array as its buffer, or as a view of the memory that it shares."""
     require_there(array)
     if id(array) in pickler.private:
-        return _as_columns(array) if _has_large_columns(array) else _as_buffer(pickler, array)
+        by_column = has_large_columns(array)
+        return as_columns(pickler, array) if by_column else _as_buffer(pickler, array)
     owner = owner_of(array)
     if elsewhere := _memory_elsewhere(pickler, owner):
         return _as_view(array, *elsewhere)
@@ -168,25 +172,9 @@ def _as_buffer(pickler: NamespacePickler, array: np.ndarray) -> Any:
         return empty_from, (array.dtype, array.shape, is_writeable(array))
     if array.flags.c_contiguous or array.flags.f_contiguous:
         order = "C" if array.flags.c_contiguous else "F"
-        data = pickle.PickleBuffer(span_of(array))  # type: ignore[arg-type]  # it is a buffer
+        data = bytes_of(pickler, array)
         return array_from, (data, array.dtype, array.shape, order, is_writeable(array))
     return _as_span(pickler, array)
-
-
-def _has_large_columns(block: np.ndarray) -> bool:
-    """True if several columns of a table lie one behind the other, and are large."""
-    return (
-        block.ndim == 2
-        and len(block) > 1
-        and block.nbytes >= LEAST_COLUMN_BYTES * len(block)
-        and block.flags.c_contiguous
-        and not block.dtype.hasobject
-    )
-
-
-def _as_columns(block: np.ndarray) -> Any:
-    buffers = [pickle.PickleBuffer(span_of(column)) for column in block]  # type: ignore[arg-type]
-    return columns_from, (block.dtype, block.shape[1], is_writeable(block), *buffers)
 
 
 def _as_list(pickler: NamespacePickler, array: np.ndarray) -> Any:
@@ -216,9 +204,7 @@ def _as_span(pickler: NamespacePickler, array: np.ndarray) -> Any:
         array = np.array(array, order="K")
         pickler.keep(array)
         first, _ = bounds_of(array)
-    span = span_of(array)
-    pickler.keep(span)
-    data = pickle.PickleBuffer(span)  # type: ignore[arg-type]  # it is a buffer
+    data = bytes_of(pickler, array)
     layout = (array.shape, array.dtype, array.strides, can_write)
     return view_of, (data, address_of(array) - first, *layout)
 
@@ -232,24 +218,14 @@ def array_from(
     array: np.ndarray = np.ndarray(shape, dtype, buffer=data, order=order)
     if isinstance(data, bytes | bytearray):
         array = array.copy(order)
-    return _guarded(array, writeable)
-
-
-def columns_from(dtype: np.dtype, n_rows: int, writeable: bool, *columns: Any) -> np.ndarray:
-    """The columns of a table in one piece of memory: (n_columns, n_rows)."""
-    import numpy as np
-
-    block: np.ndarray = np.empty((len(columns), n_rows), dtype)
-    for place, column in zip(block.view("u1"), columns, strict=True):
-        place[:] = np.frombuffer(column, "u1")
-    return _guarded(block, writeable)
+    return guarded(array, writeable)
 
 
 def empty_from(dtype: np.dtype, shape: tuple[int, ...], writeable: bool) -> np.ndarray:
     """An array without elements."""
     import numpy as np
 
-    return _guarded(np.empty(shape, dtype), writeable)
+    return guarded(np.empty(shape, dtype), writeable)
 
 
 def view_of(
@@ -265,27 +241,20 @@ def view_of(
 
     if isinstance(memory, np.ndarray):
         # `buffer=` wants C order; the bytes of a Fortran array in memory order are its transpose's.
-        # A base that is itself read-only gives a read-only view, as it was.
-        has_objects = memory.dtype.hasobject
-        memory = _in_order(memory) if has_objects else span_of(memory)
+        take = _in_order if memory.dtype.hasobject else span_of
+        memory = while_writeable(memory, take) if writeable else take(memory)
     elif isinstance(memory, bytes) and writeable:
         memory = bytearray(memory)
     if isinstance(memory, bytearray | standard.array):
         # `buffer=` would let the object grow, and have other memory: this forbids that.
         memory = np.frombuffer(memory, "u1")
-    return _guarded(
+    return guarded(
         np.ndarray(shape, dtype, buffer=memory, offset=offset, strides=strides), writeable
     )
 
 
 def _in_order(array: np.ndarray) -> np.ndarray:
-    return array if array.flags.c_contiguous else array.T
-
-
-def _guarded(array: np.ndarray, writeable: bool) -> np.ndarray:
-    if is_writeable(array) and not writeable:
-        array.flags.writeable = False
-    return array
+    return array.view() if array.flags.c_contiguous else array.T
 
 
 def _reduce_subclass(pickler: NamespacePickler, array: np.ndarray) -> Any:

@@ -93,7 +93,7 @@ STORED: dict[str, str] = {
     "ssl_context": "nbckpt.codecs.ssl_contexts:make_context",
     # -- NumPy
     "array": "nbckpt.codecs.arrays:array_from",
-    "array_columns": "nbckpt.codecs.arrays:columns_from",
+    "array_columns": "nbckpt.codecs.array_memory:columns_from",
     "empty_array": "nbckpt.codecs.arrays:empty_from",
     "array_view": "nbckpt.codecs.arrays:view_of",
     "array_subclass": "nbckpt.codecs.arrays:subclass_from",

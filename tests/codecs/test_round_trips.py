@@ -87,6 +87,27 @@ def test_a_read_only_array_comes_back_read_only() -> None:
     assert not back["a"].flags.writeable
 
 
+@pytest.mark.parametrize("count", [9, 9000])
+def test_an_array_made_read_only_may_be_made_writeable_again(count: int) -> None:
+    namespace = define(f"import numpy as np\na = np.zeros({count})\na.flags.writeable = False")
+
+    a = round_trip(namespace, "a")["a"]
+    a.flags.writeable = True
+    a[3] = 5
+
+    assert a[3] == 5
+    assert namespace["a"][3] == 0
+
+
+@pytest.mark.parametrize("count", [9, 9000])
+def test_an_array_on_bytes_stays_one_that_cannot_be_written(count: int) -> None:
+    namespace = define(f"import numpy as np\na = np.frombuffer(bytes({count}), 'u1')")
+
+    a = round_trip(namespace, "a")["a"]
+
+    assert not a.flags.writeable
+
+
 def test_a_writable_array_comes_back_writable() -> None:
     namespace = define("import numpy as np\nsmall = np.zeros(3)\nlarge = np.zeros(9000)")
 

@@ -70,7 +70,8 @@ def test_the_table_imports_no_module_before_a_name_is_asked_for() -> None:
     assert {name.removeprefix("nbckpt.") for name in ran.stdout.split()} == {
         "codecs", "codecs.stored_names", "digests", "fingerprint", "fingerprint.values",
         "fingerprint.values.homes", "fingerprint.values.plain", "fingerprint.values.text_rows",
-        "runtime", "runtime.addresses", "runtime.time_limit", "runtime.weak_objects",
+        "runtime", "runtime.addresses", "runtime.time_limit", "runtime.user_code_errors",
+        "runtime.weak_objects",
     }  # fmt: skip
 
 

@@ -108,6 +108,14 @@ _SHARING = {
     "a read-only view of a writable array": (
         "a = np.arange(4000.)\nv = a[5:]\nv.flags.writeable = False\nx = [a, v]"
     ),
+    "a view that may write of an array that was made read-only": (
+        "a = np.arange(4000.)\nv, w = a[5:], a[::-2]\na.flags.writeable = False\nx = [v, a, w]"
+    ),
+    "the same, of objects": (
+        "a = np.array([[1, 'x'], [None, 2]], dtype=object, order='F')\nv = a[:, 1]\n"
+        "a.flags.writeable = False\nx = [a, v]"
+    ),
+    "the same, small": "a = np.arange(4)\nv = a[1:]\na.flags.writeable = False\nx = [a, v]",
     "an array on a bytearray": (
         "b = bytearray(4000)\nx = [b, np.frombuffer(b, 'u1'), np.frombuffer(b, 'u1')[100:]]"
     ),
