@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations, islice
 from typing import Any
 
+from nbckpt.fingerprint.values.raw_members import members_of
+
 FEW = 64
 """Elements of a container that is looked into."""
 
@@ -54,5 +56,4 @@ def _parts(value: Any) -> Iterator[object]:
     else:
         yield value
         if kind.__dictoffset__ and str(kind.__module__).partition(".")[0] != "pandas":
-            own = getattr(value, "__dict__", None)
-            yield from islice(list(own.values()), FEW) if type(own) is dict else ()
+            yield from islice(list(members_of(value).values()), FEW)

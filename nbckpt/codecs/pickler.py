@@ -39,6 +39,10 @@ def _never(_: str, __: Iterable[str]) -> str:
     return ""
 
 
+def _nowhere(_: Iterable[tuple[int, int]]) -> None:
+    """None of any places."""
+
+
 @dataclass(frozen=True)
 class Scope:
     """Objects that a stream may refer to instead of holding them.
@@ -62,6 +66,9 @@ class Scope:
         The class statement that last bound a name; None if another one did, or it is not known.
     changed_since
         Of what a statement that bound a name read, and of itself, what was changed since, a text.
+    bytes_of
+        Of places in memory, each an address and a size, the first that an array among the variables
+        has, as a view of that; None if none has.
     """
 
     namespace: Mapping[str, object]
@@ -72,6 +79,7 @@ class Scope:
     members: Mapping[type, frozenset[str]] = field(default_factory=dict)
     class_statement: Callable[[str], ast.ClassDef | None] = _no_statement
     changed_since: Callable[[str, Iterable[str]], str] = _never
+    bytes_of: Callable[[Iterable[tuple[int, int]]], Any] = _nowhere
 
 
 class CellRef:

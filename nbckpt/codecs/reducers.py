@@ -14,6 +14,7 @@ from nbckpt.codecs import (
     cached_functions,
     classes,
     clients,
+    column_memory,
     exceptions,
     figures,
     files,
@@ -47,6 +48,7 @@ from nbckpt.fingerprint.values.reducing import (
     refuses_without_need,
 )
 from nbckpt.fingerprint.values.sure_types import comes_back_for_sure
+from nbckpt.types.adapter import TypeAdapter
 from nbckpt.types.registry import adapter_for
 
 if TYPE_CHECKING:
@@ -73,7 +75,7 @@ def reducer_for(kind: type) -> Reducer | None:
     adapter = adapter_for(kind)
     if adapter and adapter.reduce:
         usual = _or_else(adapter.reduce, usual)
-    return _unless_told(adapter.look, usual) if adapter and adapter.look else usual
+    return _unless_told(adapter, adapter.look, usual) if adapter and adapter.look else usual
 
 
 def _or_else(reduce: Callable[[Any], Reduced], usual: Reducer | None) -> Reducer:
@@ -86,13 +88,20 @@ def _or_else(reduce: Callable[[Any], Reduced], usual: Reducer | None) -> Reducer
     return reduced
 
 
-def _unless_told(look: Callable[[Any], Sequence[object] | None], usual: Reducer | None) -> Reducer:
-    """A reducer that writes what an adapter tells of a value, where that is to be compared."""
+def _unless_told(
+    adapter: TypeAdapter, look: Callable[[Any], Sequence[object] | None], usual: Reducer | None
+) -> Reducer:
+    """A reducer that writes what an adapter tells of a value, where that is to be compared.
+
+    What lies on the memory of an array is written as usual: only so it is seen whose memory it is.
+    """
 
     def reduced(pickler: NamespacePickler, value: Any) -> Reduced:
         contents = pickler.contents
         if contents is not None and (parts := look(value)) is not None:
-            return contents.told(parts)
+            places = adapter.memory(value) if adapter.memory else None
+            if not places or pickler.scope.bytes_of(places) is None:
+                return contents.told(parts)
         return NotImplemented if usual is None else usual(pickler, value)
 
     return reduced
@@ -180,6 +189,7 @@ _FAMILIES: tuple[Callable[[type], Reducer | None], ...] = (
     singletons.reducer_for,
     widgets.reducer_for,
     arrays.reducer_for,
+    column_memory.reducer_for,
     pandas_blocks.reducer_for,
     tensors.reducer_for,
     torch_modules.reducer_for,

@@ -121,6 +121,7 @@ STORED: dict[str, str] = {
     "compiled_function": "nbckpt.codecs.torch_modules:compiled_from",
     # -- other libraries
     "set_table": "nbckpt.codecs.pandas_blocks:set_state",
+    "polars_column": "nbckpt.codecs.column_memory:column_from",
     "polars_series": "nbckpt.types.polars:series_from",
     "polars_frame": "nbckpt.types.polars:frame_from",
     "widget": "nbckpt.codecs.widgets:make_widget",

@@ -83,6 +83,10 @@ class TypeAdapter:
         Texts and numbers that are the same as before if the value is, found much quicker than it is
         written; None of a value of which they cannot be told. nbckpt then writes it no more after
         a cell that has only read it.
+    memory
+        Where its elements lie that other objects may show, too: addresses and sizes in bytes. None
+        of a value that cannot tell. nbckpt looks at it whenever a cell changes such memory through
+        another object. Without it, what Python's garbage collector knows of is looked at.
     describe
         One line for the timeline, without the name of the type.
     diff
@@ -110,6 +114,7 @@ class TypeAdapter:
     reduce: Callable[[Any], Any] | None = None
     digest: Callable[[Any], Sequence[object]] | None = None
     look: Callable[[Any], Sequence[object] | None] | None = None
+    memory: Callable[[Any], Iterable[tuple[int, int]] | None] | None = None
     describe: Callable[[Any], str] | None = None
     diff: Callable[[Any, Any], Iterable[Pair]] | None = None
     export: Callable[[Any], tuple[object, str]] | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from nbckpt.runtime.user_code_errors import user_code_errors
@@ -46,7 +47,13 @@ def _n_frames(image: Any) -> int:
         return 1 + int(image.tell())
 
 
+def _memory(image: Any) -> Sequence[tuple[int, int]] | None:
+    """An image over memory of another object is read-only, and does not tell of whom."""
+    return None if getattr(image, "readonly", 0) else ()
+
+
 ADAPTERS = (
     TypeAdapter(("PIL.ImageFile:ImageFile",), reduce=_reduce_image),
+    TypeAdapter(("PIL.Image:Image",), memory=_memory),
     TypeAdapter(("PIL.ImageDraw:ImageDraw",), reduce=_reduce_draw),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pandas  # noqa: F401  # with it more is looked at
 import pytest
 
 from nbckpt.runtime.user_code_errors import user_code_errors, user_code_errors_ignored

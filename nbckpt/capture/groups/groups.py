@@ -24,6 +24,7 @@ from nbckpt.codecs.references import is_by_reference
 from nbckpt.codecs.streams import TooLargeError
 from nbckpt.digests import Digest
 from nbckpt.fingerprint.user_names import is_user_name
+from nbckpt.fingerprint.values.array_owners import ArrayOwners
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.model import Refusal
 from nbckpt.runtime.gc_pause import switched_off
@@ -112,6 +113,7 @@ class Encoder:
         self._values = namespace if values is None else values
         self._bindings = bindings
         self._homes = homes
+        self._owners = ArrayOwners(namespace)
         self._substitutes: dict[int, Any] = {}
         self._recipes: set[str] = set()
         self._ways = ways or Ways()
@@ -208,6 +210,7 @@ class Encoder:
                 self._ways.members,
                 self._bindings.class_statement,
                 self._bindings.changed_since,
+                self._owners.bytes_of,
             )
             try:
                 with bounded(*values.values()):
