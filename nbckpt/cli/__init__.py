@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from nbckpt import __version__
@@ -24,6 +24,7 @@ from nbckpt.errors import (
     RestoreError,
     SealedError,
     UntrustedError,
+    UsageError,
 )
 from nbckpt.runtime.gc_pause import switched_off
 from nbckpt.verbs.arguments import Door
@@ -98,6 +99,14 @@ def _status_of(error: NbckptError) -> int:
     return NOTEBOOK_FAILED if isinstance(error, NotebookError) else MISUSED
 
 
+def _unknown(word: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, known, n=1)
+    hint = f"did you mean `nbckpt {close[0]}`? " if close else ""
+    return f"{word}: there is no such command; {hint}`nbckpt --help` lists them"
+
+
 def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     """The parser of all commands, or of the one that `words` begin with: others are not asked."""
     parser = argparse.ArgumentParser(
@@ -111,6 +120,8 @@ def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     known = {verb.name: verb for verb in verbs_at(Door.TERMINAL)}
     named = known.get(words[0]) if words else None
+    if words and named is None and not words[0].startswith("-"):
+        raise UsageError(_unknown(words[0], known))
     for verb in [named] if named else known.values():
         own = verbs.add_parser(
             verb.name,

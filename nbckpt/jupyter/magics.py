@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import wraps
 from types import MethodType
 from typing import TYPE_CHECKING, Any
@@ -72,9 +72,12 @@ class CheckpointMagics(Magics):
     def nbckpt(self, line: str) -> Any:
         """Look and set: ``%nbckpt log|show|diff|tag|note|update|prune|config|auto|…``."""
         word, _, rest = line.strip().partition(" ")
+        if not word:
+            notices.notify("", words_text())
+            return None
         verb = VERBS.get(word)
         if verb is None or verb.is_magic or Door.NOTEBOOK not in verb.doors:
-            raise _unknown(word, words())
+            raise _unknown(word)
         return self.call(verb, rest, self.expand)
 
     def expand(self, text: str) -> str:
@@ -109,6 +112,25 @@ def words() -> tuple[str, ...]:
     return tuple(verb.name for verb in verbs_at(Door.NOTEBOOK) if not verb.is_magic)
 
 
+def words_text() -> str:
+    """What stands behind `%nbckpt`, and the magics beside it, each with a line on what it does."""
+    known = list(verbs_at(Door.NOTEBOOK))
+    ordered = [v for v in known if not v.is_magic], [v for v in known if v.is_magic]
+    width = max(len(verb.magic) for verb in known)
+    lines = [[f"{verb.magic:{width}}  {_help_of(verb)}" for verb in verbs] for verbs in ordered]
+    return "\n".join([*lines[0], "", *lines[1]])
+
+
+def _help_of(verb: Verb) -> str:
+    """What a verb does in a notebook: of a magic of its own, the terminal's line may say less."""
+    told = getattr(verb.function, "__doc__", None) if verb.is_magic else None
+    first = (told or "").strip().partition("\n")[0].partition(";")[0].rstrip(".")
+    return f"{first[0].lower()}{first[1:]}" if first else verb.help
+
+
+CheckpointMagics.nbckpt.__doc__ = f"Look and set.\n\n{words_text()}"
+
+
 def _magic_of(verb: Verb) -> Callable[[CheckpointMagics, str], Any]:
     """The line magic of a verb."""
 
@@ -126,15 +148,13 @@ def _magic_of(verb: Verb) -> Callable[[CheckpointMagics, str], Any]:
 _OF_AUTO = frozenset({"on", "off", "skip", "cost", "every", "event"})
 
 
-def _unknown(word: str, known: Collection[str]) -> UsageError:
+def _unknown(word: str) -> UsageError:
     """Error for a word that is not a command of `%nbckpt`."""
-    there = " · ".join(known)
-    if not word:
-        return UsageError(f"%nbckpt takes one of {there}")
     if word in _OF_AUTO:
         return UsageError(f"%nbckpt {word}: there is no such command; write `%nbckpt auto {word}`")
     from difflib import get_close_matches
 
-    close = get_close_matches(word, known, n=1)
-    hint = f"did you mean {close[0]!r}? there are" if close else "there are"
-    return UsageError(f"%nbckpt {word}: there is no such command; {hint} {there}")
+    close = get_close_matches(word, words(), n=1)
+    hint = f"did you mean `%nbckpt {close[0]}`? " if close else ""
+    message = f"%nbckpt {word}: there is no such command; {hint}`%nbckpt` alone lists them"
+    return UsageError(message)

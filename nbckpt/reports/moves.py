@@ -26,9 +26,12 @@ def moved_lines(moved: MoveResult, did: str, notebook: str) -> list[str]:
         The name of the notebook that moved; empty if it is not known.
     """
     name, took = moved.checkpoint.name, duration_text(moved.took_s)
-    parts = [f"{count_text(len(moved.came_back), 'variable')} restored in {took}"]
-    if moved.unchanged:
-        parts.append(f"{len(moved.unchanged)} were the same")
+    restored, same = len(moved.came_back), len(moved.unchanged)
+    if same and not restored:
+        parts = [f"nothing to restore, {count_text(same, 'variable')} the same in both"]
+    else:
+        parts = [f"{count_text(restored, 'variable')} restored in {took}"]
+        parts += [f"{same} the same in both"] if same else []
     if removed := [name for name in moved.removed if name not in moved.left]:
         parts.append(f"gone: {', '.join(removed)}")
     of = moved.checkpoint.notebook

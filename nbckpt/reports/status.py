@@ -95,7 +95,7 @@ def _asks(store: Store) -> list[str]:
 
 def _holds(timeline: Timeline) -> str:
     done = len(timeline.newest_first())
-    undone = len(timeline.checkpoints) - done
+    undone = timeline.n_undone()
     more = f", and {undone:,} that failed or did not finish" if undone else ""
     branches = count_text(len(timeline.branches), "branch", "branches")
     return f"{count_text(done, 'checkpoint')} on {branches}{more}"

@@ -211,6 +211,11 @@ class Timeline:
         return self.fold.owners.inherited(parent)
 
     @alone
+    def n_undone(self) -> int:
+        """The number of names whose newest checkpoint failed or did not finish."""
+        return sum(placed[-1].state != "done" for placed in self.fold.places.by_name.values())
+
+    @alone
     def names(self, state: str | None = None) -> list[str]:
         """The names of the checkpoints of one state, or of all."""
         by_name = self.fold.places.by_name.items()

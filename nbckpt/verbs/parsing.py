@@ -195,6 +195,9 @@ def _message(verb: Verb, line: str, words: list[str], problem: str) -> str:
         return f"{odd[0]!r} is no option here: {write}"
     lists = "; `%nbckpt log` lists the checkpoints"
     takes_checkpoint = any(a.names == CHECKPOINT for a in own)
+    if not problem and any(a.how.get("metavar") == "NAME" for a in own):
+        name = "-".join(word for word in words if not word.startswith("-"))
+        return f"{line!r} is too much: a name is one word, as {name!r}"
     if not problem:
         return f"{line!r} is too much: {write}{lists * takes_checkpoint}"
     if problem.startswith(_REQUIRED):

@@ -227,12 +227,18 @@ def test_what_cannot_be_done_is_one_line_and_exit_status_2(
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("typed", [[], ["lgo"], ["show"], ["run", "a.ipynb", "-p", "n"]])
+@pytest.mark.parametrize("typed", [[], ["show"], ["run", "a.ipynb", "-p", "n"]])
 def test_what_cannot_be_parsed_is_exit_status_2(
     typed: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(typed) == 2
     assert "usage: nbckpt" in capsys.readouterr().err
+
+
+def test_an_unknown_command_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["lgo"]) == 2
+    told = "lgo: there is no such command; did you mean `nbckpt log`? `nbckpt --help` lists them"
+    assert capsys.readouterr().err == f"nbckpt: {told}\n"
 
 
 def test_looking_makes_no_store_and_writes_into_none(

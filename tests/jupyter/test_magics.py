@@ -9,6 +9,8 @@ import pytest
 
 from nbckpt.errors import NbckptError, UsageError
 from nbckpt.timeline.timeline import Timeline
+from nbckpt.verbs.arguments import Door
+from nbckpt.verbs.registry import verbs_at
 
 CELLS = (
     "%%checkpoint load\nk = 1\nxs = [1]",
@@ -162,6 +164,36 @@ def test_the_status_counts_what_failed_beside_the_checkpoints(
     run(kept, "%nbckpt status")
 
     assert _held(capsys) == f"{before}, and 1 that failed or did not finish"
+    for _ in range(3):
+        kept.run_cell("%%checkpoint bad\n1 / 0", store_history=True)
+    kept.run_cell("%%checkpoint finished\n1 / 0", store_history=True)
+    kept.run_cell("%%checkpoint finished\nf = 1", store_history=True)
+    capsys.readouterr()
+    run(kept, "%nbckpt status")
+    assert "and 1 that failed or did not finish" in _held(capsys)
+
+
+def test_the_words_of_the_magic_are_told_each_with_what_it_does(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(shell, "%nbckpt")
+    listed = capsys.readouterr().out
+
+    for verb in verbs_at(Door.NOTEBOOK):
+        line = next(line for line in listed.splitlines() if line.startswith(f"{verb.magic} "))
+        assert len(line.removeprefix(verb.magic).strip()) >= 10
+    run(shell, "%nbckpt?")
+    assert "%nbckpt why" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("typed", ["%fork load k", "%fork load k xs=[2]"])
+def test_a_variable_that_is_given_no_value_is_no_name_of_a_branch(kept: Any, typed: str) -> None:
+    before = heads(kept)
+
+    result = kept.run_cell(typed)
+
+    assert "'k' is a variable at 'load'" in str(result.error_in_exec)
+    assert heads(kept) == before
 
 
 def _held(capsys: pytest.CaptureFixture[str]) -> str:
@@ -256,7 +288,7 @@ def test_the_timeline_is_text_where_a_package_is_missing(
         ("%resume --force", "'--force' is no option here"),
         ("%timeline wide", "write `%timeline`"),
         ("%nbckpt", "%nbckpt takes one of log · show · status"),
-        ("%nbckpt lgo", "did you mean 'log'?"),
+        ("%nbckpt lgo", "did you mean `%nbckpt log`?"),
         ("%nbckpt every 5", "write `%nbckpt auto every`"),
         ("%nbckpt sql", "what query? write `%nbckpt sql"),
         ("%nbckpt log mian", "no branch 'mian'"),

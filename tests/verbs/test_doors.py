@@ -167,7 +167,7 @@ def test_a_new_verb_is_a_word_of_the_magic(
     for line, told in (
         ("shout", f"something is missing: write `{usage}`"),
         ("shout a --loud", f"'--loud' is no option here: write `{usage}`"),
-        ("shut a", "did you mean 'shout'?"),
+        ("shut a", "did you mean `%nbckpt shout`?"),
     ):
         with pytest.raises(UsageError) as refused:
             shell.run_line_magic("nbckpt", line)

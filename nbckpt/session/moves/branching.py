@@ -63,13 +63,20 @@ def fork(
     BranchExistsError
         If the name is taken.
     UsageError
-        If the name cannot be had, or an expression fails: nothing was changed.
+        If the name cannot be had, or is that of a variable, or an expression fails: nothing was
+        changed.
     """
     unsaved.prepare_move(session)
     target = session.get(ref)
     require_trusted(target)
     name = new_branch(session, branch)
     trees = update_values.understood(values, expressions)
+    if branch is not None and branch in session.timeline.manifest(target.id):
+        message = (
+            f"{branch!r} is a variable at {ref!r}: give it another value, as in {branch}=1, or"
+            " choose another name for the branch"
+        )
+        raise UsageError(message)
     unsaved.keep_unsaved(session, "before-fork")
     with _moving(session, target) as gone:
         moved = gone
