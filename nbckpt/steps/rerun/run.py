@@ -22,6 +22,7 @@ from nbckpt.steps.execution.execution_state import Execution
 from nbckpt.steps.execution.step_request import Request
 from nbckpt.steps.execution.step_state import StepState
 from nbckpt.steps.rerun.branch import Line
+from nbckpt.steps.rerun.given_values import binds_only, given_at, overwritten
 from nbckpt.steps.rerun.plan import Plan
 from nbckpt.steps.rerun.result import CellRun, Rerun, State
 from nbckpt.steps.restore.cherry_pick import tags_of
@@ -59,9 +60,11 @@ class Rerunning:
     _piece: Recorded | None = None
     _steps: list[Execution] = field(default_factory=list)
     _came_back: tuple[str, ...] = ()
+    _given: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.line = Line(self.session, self.plan)
+        self._given = given_at(self.session.timeline, self.plan.start.id)
 
     async def run(self) -> Rerun:
         """Run the plan and return its result."""
@@ -84,7 +87,9 @@ class Rerunning:
 
     async def _all(self, group: list[Recorded]) -> None:
         """Rerun all that one checkpoint stands for: the cells joined to it, and its own."""
-        if self.error is None and self.restores and (rows := self._unreached(group)):
+        is_kept_apart = any(map(self._overwritten, group))
+        can_restore = self.error is None and self.restores and not is_kept_apart
+        if can_restore and (rows := self._unreached(group)):
             self.cells += rows
             return
         for piece in group:
@@ -133,6 +138,8 @@ class Rerunning:
             breathe()
             if piece.kind == "nothing":
                 return self._nothing(piece)
+            if (names := self._overwritten(piece)) and binds_only(piece, names):
+                return self._left_out(piece)
             self._came_back, _ = self.line.bring_back(piece.checkpoint)
             if piece.kind == "joined":
                 self.runner.tell(f"{piece.name} · runs: {_JOINED}")
@@ -140,6 +147,17 @@ class Rerunning:
         except (Exception, KeyboardInterrupt) as problem:  # whatever it is, the rest has to be told
             error = problem
         return self._ended(piece, error, time.perf_counter() - began)
+
+    def _overwritten(self, piece: Recorded) -> frozenset[str]:
+        """What a cell takes back of what was given by hand after it was recorded."""
+        is_ancestor, at = self.session.timeline.is_ancestor, piece.checkpoint.id
+        return overwritten(piece, {n for n, by in self._given.items() if not is_ancestor(by, at)})
+
+    def _left_out(self, piece: Recorded) -> CellRun:
+        """A cell that would only take back what was given by hand."""
+        why = f"{_listed(self._overwritten(piece))} was given by hand"
+        self.runner.tell(f"{piece.name} · skipped: {why}")
+        return CellRun(piece.name, None, "skipped", why)
 
     def _request(self, piece: Recorded) -> Request | None:
         """Request for a checkpoint as it was, but restorable; None if the piece is not a cell."""
@@ -198,6 +216,11 @@ class Rerunning:
         return CellRun(piece.name, self.session.position.id, "run", why, took_s)
 
     def _why(self, step: Execution) -> str:
+        taken_back = frozenset() if self._piece is None else self._overwritten(self._piece)
+        more = f"; it overwrites {_listed(taken_back)}, given by hand" if taken_back else ""
+        return f"{self._why_alone(step)}{more}"
+
+    def _why_alone(self, step: Execution) -> str:
         if step.restored is not None:
             why = _UNREACHED
         elif step.request.rerun:
@@ -231,6 +254,10 @@ class Rerunning:
         piece = self._piece
         if piece is not None and step.request.name == piece.name and piece.kind != "joined":
             self.runner.tell(f"{piece.name} · {text}")
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(sorted(names))
 
 
 _UNREACHED = "nothing that it reads has changed"

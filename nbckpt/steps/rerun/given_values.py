@@ -1,0 +1,58 @@
+"""Values that were given by hand, by a fork or an update: a rerun leaves them as they are."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Set
+from typing import TYPE_CHECKING
+
+from nbckpt.fingerprint import code
+from nbckpt.session.history.recorded_cells import Recorded, parsed, without_marker
+
+if TYPE_CHECKING:
+    from nbckpt.timeline.timeline import Timeline
+
+BY_HAND = ("fork", "update")
+_EFFECTS = (ast.Call, ast.Await, ast.NamedExpr, ast.Yield, ast.YieldFrom)
+
+
+def given_at(timeline: Timeline, checkpoint_id: str) -> dict[str, str]:
+    """Variables that hold at a checkpoint what they were given by hand on its line.
+
+    Returns
+    -------
+    Name → id of the checkpoint that gave it.
+    """
+    given: dict[str, str] = {}
+    bound_since: set[str] = set()
+    for checkpoint in timeline.ancestry(checkpoint_id):
+        if checkpoint.made_by in BY_HAND:
+            given |= dict.fromkeys({*checkpoint.bound} - bound_since - given.keys(), checkpoint.id)
+            if checkpoint.made_by == "fork":
+                break
+        bound_since |= {*checkpoint.bound, *checkpoint.removed}
+    return given
+
+
+def overwritten(piece: Recorded, given: Set[str]) -> frozenset[str]:
+    """Those of some variables that a recorded cell binds."""
+    if not given or piece.kind == "nothing":
+        return frozenset()
+    return frozenset(given & code.names_of_tree(parsed(without_marker(piece.cell.source))).binds)
+
+
+def binds_only(piece: Recorded, names: Set[str]) -> bool:
+    """True if all that a cell does is to bind some variables, without calling anything."""
+    body = parsed(without_marker(piece.cell.source)).body
+    return bool(body) and all(_is_binding(statement, names) for statement in body)
+
+
+def _is_binding(statement: ast.stmt, names: Set[str]) -> bool:
+    if isinstance(statement, ast.Assign):
+        targets = statement.targets
+    elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+        targets = [statement.target]
+    else:
+        return False
+    are_given = all(isinstance(t, ast.Name) and t.id in names for t in targets)
+    return are_given and not any(isinstance(node, _EFFECTS) for node in ast.walk(statement))

@@ -1,0 +1,119 @@
+"""What was given by hand, by a fork or an update, is not taken back by the cells after it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nbckpt.model import Cell, Checkpoint
+from nbckpt.session.history.recorded_cells import Recorded
+from nbckpt.steps import current_session
+from nbckpt.steps.rerun.given_values import binds_only, overwritten
+from tests.jupyter.test_rerunning import rerun, run_all, states
+from tests.notebooks import run
+
+CELLS = ("d = 1", "n = 30", "m = 2", "fit = [d] * n")
+OF_NOBODY: dict[str, Any] = {"session": "s", "notebook": "", "duration_s": 0.0}
+NAMES = ("base", "set", "other", "train")
+
+
+def marked(*cells: str) -> list[str]:
+    return [f"%%checkpoint {name}\n{cell}" for name, cell in zip(NAMES, cells, strict=True)]
+
+
+@pytest.mark.parametrize("ways", ["fork", "update"])
+def test_a_cell_that_only_binds_what_was_given_is_skipped(ways: str, shell: Any) -> None:
+    run_all(shell, *marked(*CELLS))
+    session = current_session.session()
+    if ways == "fork":
+        session.fork("base", values={"n": 60})
+    else:
+        session.update("base", {"n": 60})
+
+    done = rerun(shell)
+
+    assert (shell.user_ns["n"], len(shell.user_ns["fit"])) == (60, 60)
+    assert states(done) == {"set": "skipped", "other": "restored", "train": "run"}
+    assert next(cell.why for cell in done.cells if cell.name == "set") == "n was given by hand"
+    again = rerun(shell, "base")
+    assert (shell.user_ns["n"], len(shell.user_ns["fit"])) == (60, 60)
+    assert "run" not in states(again).values()
+
+
+def test_so_it_is_of_cells_that_nobody_marked(shell: Any) -> None:
+    run(shell, "%nbckpt auto on")
+    run_all(shell, *CELLS)
+    current_session.session().fork("~3", values={"n": 60})
+
+    done = rerun(shell)
+
+    assert (shell.user_ns["n"], len(shell.user_ns["fit"]), shell.user_ns["m"]) == (60, 60, 2)
+    assert [cell.state for cell in done.cells] == ["skipped", "restored", "run"]
+
+
+def test_so_it_is_of_cells_that_were_kept_with_the_next_one(shell: Any) -> None:
+    base, setting, _, train = marked(*CELLS)
+    run_all(shell, base, setting.partition("\n")[2], "m = 2", train)
+    current_session.session().fork("base", values={"n": 60})
+
+    rerun(shell)
+
+    assert (shell.user_ns["n"], len(shell.user_ns["fit"]), shell.user_ns["m"]) == (60, 60, 2)
+
+
+def test_a_cell_that_does_more_runs_and_says_what_it_overwrites(shell: Any) -> None:
+    run_all(shell, *marked("d = 1", "n = 30", "n = len('x' * 20)\nm = 2", "fit = [d] * n"))
+    current_session.session().fork("base", values={"n": 60})
+
+    done = rerun(shell)
+
+    assert shell.user_ns["n"] == 20
+    assert states(done)["set"] == "skipped"
+    why = next(cell.why for cell in done.cells if cell.name == "other")
+    assert why.endswith("it overwrites n, given by hand")
+
+
+def test_what_a_cell_bound_after_the_fork_is_no_longer_given(shell: Any) -> None:
+    run_all(shell, *marked(*CELLS))
+    current_session.session().fork("base", values={"n": 60})
+    run_all(shell, "%%checkpoint mine\nn = 7", "%%checkpoint later\nk = n")
+
+    done = rerun(shell, "base")
+
+    assert (shell.user_ns["n"], shell.user_ns["k"]) == (7, 7)
+    assert "skipped" not in states(done).values()
+
+
+@pytest.mark.parametrize(
+    ("source", "only", "names"),
+    [
+        ("n = 3", True, {"n"}),
+        ("n: int = 3", True, {"n"}),
+        ("n = k = 3", True, {"n", "k"}),
+        ("%%checkpoint set\nn = 3\nk = n + 1", True, {"n", "k"}),
+        ("# %%checkpoint set\nn = 3", True, {"n"}),
+        ("n = f()", False, {"n"}),
+        ("n = 3; m = 4", False, {"n"}),
+        ("n += 1", False, {"n"}),
+        ("for n in range(3): pass", False, {"n"}),
+        ("n: int", False, set()),
+        ("x.n = 3", False, set()),
+        ("(n, k) = 1, 2", False, {"n", "k"}),
+        ("", False, set()),
+        ("n = (", False, set()),
+        ("m = 3", False, set()),
+    ],
+)
+def test_what_a_cell_overwrites_is_read_from_its_text(
+    source: str, only: bool, names: set[str]
+) -> None:
+    cell = Cell(source, cell_id="c")
+    made = Checkpoint(
+        id="1", parent=None, branch="main", name="set", cell=cell, created_at=0.0, **OF_NOBODY
+    )
+    piece = Recorded(made, cell, "cell", None)
+
+    assert binds_only(piece, {"n", "k"}) is only
+    if source != "n: int":
+        assert overwritten(piece, {"n", "k"}) == names
