@@ -67,7 +67,27 @@ class BranchPosition(Own):
 
     def resolve(self, ref: str) -> Checkpoint:
         """The checkpoint that `ref` means here, of those that are known; see `references`."""
-        return resolve(self._timeline, ref, branch=self.branch, here=self.id, before=self.before)
+        return resolve(
+            self._timeline,
+            ref,
+            branch=self.branch,
+            here=self.id,
+            before=self.before,
+            ahead=self.ahead,
+        )
+
+    @property
+    def ahead(self) -> str | None:
+        """Id of the newest checkpoint of the line that it went back on, if nothing ran since."""
+        if self.origin is None or self.id is None:
+            return None
+        return self.origin if self._timeline.is_ancestor(self.id, self.origin) else None
+
+    @property
+    def line_name(self) -> str:
+        """Name of the branch that has that line, or else of this one."""
+        name = None if self.ahead is None else self._timeline.branch_of(self.ahead)
+        return name or self.branch
 
     @whole
     def head_record(self, checkpoint: Checkpoint) -> Record:

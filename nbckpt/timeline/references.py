@@ -44,12 +44,19 @@ def require_name(name: object) -> str:
 
 
 def resolve(
-    timeline: Timeline, ref: str, *, branch: str, here: str | None = None, before: str | None = None
+    timeline: Timeline,
+    ref: str,
+    *,
+    branch: str,
+    here: str | None = None,
+    before: str | None = None,
+    ahead: str | None = None,
 ) -> Checkpoint:
     """The checkpoint that a user means by `ref`.
 
-    Where two readings fit, the first of these counts: ``-``; ``~N``; a name on this branch;
-    ``NAME@N``; a whole id; a branch; a tag, of the newest that has it; the beginning of an id.
+    Where two readings fit, the first of these counts: ``-``; ``~N``; a name on this branch, or on
+    the line on which the session has gone back; ``NAME@N``; a whole id; a branch; a tag, of the
+    newest that has it; the beginning of an id.
     Names and ``~N`` mean finished checkpoints; the others any.
 
     Parameters
@@ -60,6 +67,8 @@ def resolve(
         Id of the checkpoint that the session stands on.
     before
         Id of the one it stood on before it last moved.
+    ahead
+        Id of the newest one of the line that it has gone back on.
 
     Raises
     ------
@@ -69,13 +78,14 @@ def resolve(
         If `ref` is the beginning of more than one id.
     """
     with timeline.lock:
+        starts = [i for i in (here, timeline.tip(branch), ahead) if i is not None]
         if ref == "-":
             return _before(timeline, before)
         if back := BACK.fullmatch(ref):
             return _back(timeline, ref, int(back["steps"] or 1), branch, here)
         found = (
-            _on_branch(timeline, ref, branch, here)
-            or _nth(timeline, ref, branch, here)
+            _on_line(timeline, ref, starts)
+            or _nth(timeline, ref, branch, starts)
             or timeline.checkpoints.get(ref)
             or timeline.head(ref)
             or next(iter(timeline.tagged(ref)), None)
@@ -135,18 +145,18 @@ def _back(timeline: Timeline, ref: str, steps: int, branch: str, here: str | Non
     raise CheckpointNotFoundError(message)
 
 
-def _on_branch(timeline: Timeline, name: str, branch: str, here: str | None) -> Checkpoint | None:
-    for start in (here, timeline.tip(branch)):
+def _on_line(timeline: Timeline, name: str, starts: Sequence[str]) -> Checkpoint | None:
+    for start in starts:
         if made := timeline.made(name, start):
             return timeline.checkpoints[made[0]]
     return None
 
 
-def _nth(timeline: Timeline, ref: str, branch: str, here: str | None) -> Checkpoint | None:
+def _nth(timeline: Timeline, ref: str, branch: str, starts: Sequence[str]) -> Checkpoint | None:
     if not (nth := NTH.fullmatch(ref)):
         return None
     made: list[str] = []
-    for start in (here, timeline.tip(branch)):
+    for start in starts:
         made = timeline.made(nth["name"], start)
         if int(nth["nth"]) <= len(made):
             return timeline.checkpoints[made[-int(nth["nth"])]]

@@ -119,7 +119,7 @@ def _listed(call: Call, here: str | None) -> Answer:
         raise UsageError(message)
     if asked.branch is not None and session.timeline.head(asked.branch) is None:
         raise BranchNotFoundError(unknown_branch(session.timeline, asked.branch))
-    branch = None if asked.all else asked.branch or session.position.branch
+    branch = None if asked.all else asked.branch or session.position.line_name
     ledger = ledger_of(session.store, session.timeline)
 
     def text() -> str:

@@ -173,6 +173,25 @@ def test_the_status_counts_what_failed_beside_the_checkpoints(
     assert "and 1 that failed or did not finish" in _held(capsys)
 
 
+def test_the_log_after_a_look_back_shows_the_newer_ones_too(
+    kept: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    capsys.readouterr()
+    run(kept, "%nbckpt log")
+    before = capsys.readouterr().out.splitlines()
+    first = before[-1].split()[1]
+
+    run(kept, f"%rewind {first}")
+    capsys.readouterr()
+    run(kept, "%nbckpt log")
+
+    now = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in now[1:] if "before-rewind" not in line] == [
+        line.split()[1] for line in before[1:]
+    ]
+    assert now[-1].startswith("●")
+
+
 def test_the_words_of_the_magic_are_told_each_with_what_it_does(
     shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -49,6 +49,34 @@ def test_rewind_restores_only_what_differs(session: Session) -> None:
     assert session.namespace["b"] is kept
 
 
+def test_after_looks_back_the_newer_ones_are_still_found_by_name(session: Session) -> None:
+    for name in ("a", "b", "c"):
+        session.namespace["x"] = name
+        session.checkpoint(name)
+    session.namespace["x"] = "unsaved"
+
+    for name in ("a", "b", "a", "c@1", "b"):
+        session.rewind(name)
+
+        assert session.namespace["x"] == name[0]
+    session.rewind("before-rewind")
+    assert session.namespace["x"] == "unsaved"
+    assert len(session.timeline.newest_first()) == 4, "what was unsaved is kept once"
+    assert session.timeline.branches == {"main": session.position.id}
+
+
+def test_names_of_the_newer_line_are_gone_once_something_was_made(session: Session) -> None:
+    for name in ("a", "b"):
+        session.namespace["x"] = name
+        session.checkpoint(name)
+    session.rewind("a")
+    session.namespace["x"] = "other"
+    session.checkpoint("c")
+
+    with pytest.raises(CheckpointNotFoundError, match=r"'b' is on branch 'main\.1'"):
+        session.rewind("b")
+
+
 def test_a_rewind_can_be_undone(session: Session) -> None:
     session.namespace["a"] = 1
     session.checkpoint("here")

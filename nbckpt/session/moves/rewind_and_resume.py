@@ -158,14 +158,18 @@ def move(
     was = (session.position.id, session.position.branch)
     moved = restore_all(session, target, delete=delete, loaded=loaded)
     session.position.is_exact = delete
-    origins = (was[0], session.position.origin)
-    leads_on = session.timeline.is_ancestor
-    session.position.origin = next(
-        (o for o in origins if o != target.id and o and leads_on(target.id, o)), None
-    )
+    session.position.origin = _origin(session, was[0], target.id)
     session.position.before, session.position.before_branch = was
     session.moved = True
     return moved
+
+
+def _origin(session: SessionParts, was: str | None, target: str) -> str | None:
+    """The newest place on the line of `target` from which the session has gone back, if any."""
+    leads_on, known = session.timeline.is_ancestor, session.position.origin
+    is_on_its_line = bool(known and was) and leads_on(was, known)  # type: ignore[arg-type]
+    origins = (known, was) if is_on_its_line else (was, known)
+    return next((o for o in origins if o and o != target and leads_on(target, o)), None)
 
 
 def restore_position(session: SessionParts, target: Checkpoint) -> None:
