@@ -12,7 +12,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.config.settings_sources import settings_from, settings_of
 from nbckpt.errors import NbckptError, UsageError
-from nbckpt.jupyter import notices
+from nbckpt.jupyter import notices, stand_ins
 from nbckpt.jupyter.awaited import Awaiter
 from nbckpt.jupyter.cell_interrupts import Blocks
 from nbckpt.jupyter.cells import Cells
@@ -188,7 +188,12 @@ def load(shell: InteractiveShell) -> None:
             " shells have these: use the kernel of ipykernel, called Python 3"
         )
         raise UsageError(message)
-    extension = Extension(shell)
+    try:
+        extension = Extension(shell)
+    except NbckptError as problem:
+        stand_ins.stand_in(shell, problem)
+        raise
+    stand_ins.stand_down(shell)
     extension.attach()
     setattr(shell, _ATTRIBUTE, extension)
     session = extension.session
@@ -196,13 +201,14 @@ def load(shell: InteractiveShell) -> None:
     notices.say(shell, text, branch=session.position.branch)
     if strangers := strangers_text(session.store).replace("`nbckpt", "`%nbckpt"):
         notices.say(shell, f"nbckpt: {strangers}", untrusted=True)
-    for problem in session.settings.problems:
-        notices.warn(problem)
+    for told in session.settings.problems:
+        notices.warn(told)
     extension.comms.attach()
 
 
 def unload(shell: InteractiveShell) -> None:
     """Take nbckpt off `shell`; everything that was begun is written first."""
+    stand_ins.stand_down(shell)
     extension = getattr(shell, _ATTRIBUTE, None)
     if extension is None:
         return

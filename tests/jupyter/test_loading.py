@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from nbckpt.errors import StoreError
 from tests.kernels import Kernel
+from tests.notebooks import run
 
 FIRST = """import sqlite3, threading
 early = threading.Lock()
@@ -62,3 +65,43 @@ def test_what_a_cell_changes_after_it_loads_and_keeps_is_kept_next(tmp_path: Pat
     with Kernel(tmp_path) as kernel:
         kernel.run("%load_ext nbckpt\n%resume")
         assert kernel.value("x") == "[1, 2]"
+
+
+CANNOT = "this cell runs, and nothing of it is kept"
+
+
+def test_where_the_store_cannot_be_had_marked_cells_run_and_say_so(
+    shell: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shell.run_cell("%unload_ext nbckpt").raise_error()
+    monkeypatch.setenv("NBCKPT_STORE", str(store := tmp_path / "file"))
+    store.write_text("")
+
+    load = shell.run_cell("%load_ext nbckpt")
+    for text in ("%%checkpoint a\nx = 1", "\n%%checkpoint b --tag t\nx += 1", "x += 1"):
+        shell.run_cell(text).raise_error()
+    told = capsys.readouterr()
+    failed = [shell.run_cell(text) for text in ("%nbckpt log", "%rewind a", "%resume")]
+    late = shell.run_cell("%%checkpoint c\n1 / 0")
+    shell.run_cell("%%checkpoint d\nimport asyncio\nawait asyncio.sleep(0)\ny = 5").raise_error()
+
+    assert isinstance(load.error_in_exec, StoreError)
+    assert (shell.user_ns["x"], shell.user_ns["y"]) == (3, 5)
+    assert (told.out + told.err).count(CANNOT) == 2
+    for result in failed:
+        assert str(result.error_in_exec).startswith("nbckpt is not loaded: ")
+        assert str(store) in str(result.error_in_exec)
+    assert isinstance(late.error_in_exec, ZeroDivisionError)
+
+    store.unlink()
+    shell.run_cell("%load_ext nbckpt").raise_error()
+    capsys.readouterr()
+    run(shell, "%%checkpoint e\nz = 1")
+    run(shell, "%nbckpt log")
+    told = capsys.readouterr()
+    assert CANNOT not in told.out + told.err
+    assert " e " in told.out
+    shell.run_cell("%unload_ext nbckpt").raise_error()
+    assert shell.input_transformers_cleanup == [
+        t for t in shell.input_transformers_cleanup if "nbckpt" not in type(t).__module__
+    ]
