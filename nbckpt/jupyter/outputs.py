@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -16,6 +17,9 @@ MAX_CHARACTERS = 20_000_000
 """Of a cell's outputs together; past that the rest is not recorded, and the last one says so."""
 
 Output = dict[str, Any]
+
+_OF_A_PAGE = re.compile(r"No such comm(?: target registered)?: .*\n?")
+"""Logged by Jupyter's package `comm` when a page asks for what went; no cell has said it."""
 
 
 class _Tee:
@@ -148,7 +152,7 @@ class Recorder:
         self._undo.append(undo)
 
     def _note_text(self, name: str, text: str) -> None:
-        if self._is_in_result:
+        if self._is_in_result or (name == "stderr" and _OF_A_PAGE.fullmatch(text)):
             return
         self._clear_if_due()
         last = self._outputs[-1] if self._outputs else None

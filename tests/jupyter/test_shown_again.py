@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import logging
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -405,3 +407,23 @@ def test_what_goes_to_one_stream_as_output_and_error_is_noted_once(
 
     assert noted == [{"stream": "stdout", "text": "shown\n"}]
     assert both.getvalue() == "shown\n"
+
+
+def test_what_jupyter_logs_of_a_page_is_no_output_of_the_cell(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stderr", io.StringIO())
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.HistoryManager.hist_file = ":memory:"
+    recorder = Recorder(InteractiveShell(config=config))
+    assert logging.lastResort is not None
+    arguments = ("Comm", logging.WARNING, "", 0, "No such comm: %s", ("0f3a-17",), None)
+
+    recorder.start()
+    print("of the cell", file=sys.stderr)
+    logging.lastResort.emit(logging.LogRecord(*arguments))
+    noted = recorder.stop()
+
+    assert "No such comm: 0f3a-17" in sys.stderr.getvalue()
+    assert [output["text"] for output in noted] == ["of the cell\n"]
