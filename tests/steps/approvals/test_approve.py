@@ -12,12 +12,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import nbckpt
 from nbckpt.errors import NotFoundError, RefusedError, UnansweredError, UsageError
 from nbckpt.llm import scope
 from nbckpt.steps import current_session
+from nbckpt.steps.approvals.previews import WIDTH, shown
 from nbckpt.steps.execution.step_state import StepState
 from nbckpt.storage.check import check
 from tests.notebooks import restart, run
@@ -456,3 +458,40 @@ def test_a_function_that_calls_one_without_an_answer_runs_again(shell: Any) -> N
 
     nbckpt.answer(nbckpt.approvals(waiting=True)[0].id, "approve")
     assert run_again(shell, cell) is True
+
+
+class Loud:
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+    __repr__ = __str__
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow"])
+def test_of_a_table_the_first_rows_are_shown(kind: str) -> None:
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    columns = {"who": [f"user {i}" for i in range(40)], "pays": [i + 0.5 for i in range(40)]}
+    table = {
+        "pandas": pd.DataFrame(columns),
+        "polars": pl.DataFrame(columns),
+        "arrow": pa.table(columns),
+    }[kind]
+
+    lines = shown(table).splitlines()
+
+    assert lines[0] == "40 rows, 2 columns"
+    assert lines[1].split() == ["who", "pays"]
+    assert lines[3].split()[-3:] == ["user", "1", "1.5"]
+    assert lines[-1] == "… and 25 more"
+
+
+def test_a_table_with_nothing_or_with_anything_in_it_is_shown() -> None:
+    pd = pytest.importorskip("pandas")
+    odd = pd.DataFrame({"a": [Loud(), [1] * 10_000, None], ("b", 1): ["x" * 5000, "two\nlines", 1]})
+
+    assert shown(pd.DataFrame()) == "0 rows, 0 columns"
+    assert shown(pd.Series([1.5], name="s")).splitlines()[2].split() == ["0", "1.5"]
+    lines = shown(odd).splitlines()
+    assert lines[0] == "3 rows, 2 columns"
+    assert len(lines) == 5
+    assert max(map(len, lines)) <= WIDTH
