@@ -95,11 +95,13 @@ def comparison(first: Sequence[Outcome], second: Sequence[Outcome]) -> Table:
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, show_footer=True, pad_edge=False)
-    table.add_column("cell", "both runs")
-    table.add_column("first run", _total(first), justify="right")
+    saved_s = sum(o.saved_s for o in second)
+    whole = duration_text(saved_s + sum(o.took_s for o in second))
+    table.add_column("cell", "all")
+    table.add_column("first run", f"killed at {_total(first)}", justify="right")
     table.add_column("second run", _total(second), justify="right")
-    table.add_column("in the second run it")
-    table.add_column("saved", duration_text(sum(o.saved_s for o in second)), justify="right")
+    table.add_column("in the second run it", f"would have taken {whole}")
+    table.add_column("saved", duration_text(saved_s), justify="right")
     for before, after in zip(first, second, strict=True):
         saved = duration_text(after.saved_s) if after.saved_s else ""
         table.add_row(
