@@ -34,6 +34,8 @@ def _reduce_buffer(pickler: NamespacePickler, buffer: Any) -> Any:
     array = pickler.scope.bytes_of([(buffer.address, buffer.size)])
     if array is None:
         return NotImplemented
+    if not buffer.is_mutable:
+        array.flags.writeable = False
     pickler.keep(array)
     return sys.modules["pyarrow"].py_buffer, (array,)
 

@@ -103,7 +103,7 @@ def memory_of_series(series: Any) -> Iterator[tuple[int, int]]:
     """Addresses and sizes of the buffers of numbers, as polars hands them over; none of texts."""
     kind = series.dtype
     is_flat = kind.is_numeric() or kind.is_temporal()
-    if not is_flat and not kind.is_nested():
+    if not is_flat and not kind.is_nested() and repr(kind) != "Boolean":
         return
     if is_flat and series.n_chunks() == 1 and not series.null_count():
         try:  # in half the time
@@ -114,7 +114,11 @@ def memory_of_series(series: Any) -> Iterator[tuple[int, int]]:
             yield array.__array_interface__["data"][0], array.nbytes
             return
     for chunk in series.get_chunks():
-        for buffer in chunk.to_arrow().buffers():
+        try:
+            buffers = chunk.to_arrow().buffers()
+        except sys.modules["pyarrow"].ArrowException:  # Arrow has no such type, either
+            continue
+        for buffer in buffers:
             if buffer is not None:
                 yield buffer.address, buffer.size
 

@@ -35,6 +35,11 @@ UNTIED = {
     "plan": ("pl.DataFrame({'k': a}).lazy()", "v.collect()['k'][5]"),
     "pandas' Arrow": ("pd.Series(pd.arrays.ArrowExtensionArray(pa.array(a)))", "v[5]"),
     "image": ("Image.fromarray(a.view('u1')[:400].reshape(20, 20))", "v.tobytes()[47]"),
+    "Boolean": (
+        "pl.from_arrow(pa.Array.from_buffers(pa.bool_(), 3000, [None, pa.py_buffer(a.view('u1'))]))",
+        "v[8 * 47 + 6]",
+    ),
+    "of an array among many": ("pl.Series(many[7])", "v[5]"),
     "object in C": ("cKDTree(a.reshape(-1, 10))", "v.data[0, 5]"),
 }
 """Values that change with the array, and come back as they were, on memory of their own."""
@@ -44,6 +49,7 @@ class Holder:
     def __init__(self, held): self.held = held
 a = np.zeros(3000)
 held = {'a': a}
+many = {i: a if i == 7 else i for i in range(1500)}
 """
 NEEDS = "import pandas as pd\nfrom PIL import Image\nfrom scipy.spatial import cKDTree"
 
@@ -77,6 +83,46 @@ def test_one_that_nobody_names_is_not_stale(made: str, seen: str, shell: Any) ->
     namespace = resumed(shell)
 
     assert eval(seen, namespace) == live != 0
+
+
+def test_one_of_an_array_that_only_a_large_container_holds_is_not_stale(shell: Any) -> None:
+    run(shell, "%nbckpt auto on")
+    run(shell, f"{BEGIN}v = pl.Series(a); del a, held")
+    run(shell, "type(v)")
+    run(shell, "many[7][5] = 1.0")
+    run(shell, "many[7][5] = 2.0; b = 1")
+
+    namespace = resumed(shell)
+
+    assert (namespace["many"][7][5], namespace["v"][5]) == (2.0, 2.0)
+
+
+def test_a_buffer_of_an_array_can_be_written_as_before(session: Session) -> None:
+    space = session.namespace
+    exec(f"{BEGIN}v = pa.py_buffer(a); b = bytes(9); w = pa.py_buffer(b)", space)
+    session.checkpoint("kept", sync=True)
+    space.update(a=None, v=None, w=None)
+    session.rewind("kept")
+
+    np.frombuffer(space["v"])[5] = 3.0
+
+    assert space["a"][5] == 3.0
+    assert (space["v"].is_mutable, space["w"].is_mutable) == (True, False)
+
+
+def test_columns_that_arrow_has_no_type_for_are_kept_beside_others(session: Session) -> None:
+    session.namespace["a"] = np.zeros(3000)
+    session.namespace["v"] = pl.DataFrame({"k": session.namespace["a"]}).with_columns(
+        i=pl.lit(5, pl.Int128), t=pl.lit("text"), c=pl.lit("x", pl.Categorical)
+    )
+    was = session.namespace["v"].clone()
+    session.checkpoint("kept", sync=True)
+    session.namespace["v"] = None
+
+    session.rewind("kept")
+
+    assert session.namespace["v"].equals(was)
+    assert session.namespace["v"].schema == was.schema
 
 
 @pytest.mark.slow

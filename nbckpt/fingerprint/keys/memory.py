@@ -9,9 +9,17 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 
-from nbckpt.fingerprint.keys.regions import ANYWHERE, Region, are_of_strangers, regions_of
+from nbckpt.fingerprint.keys.regions import (
+    ANYWHERE,
+    FEW,
+    Region,
+    are_of_strangers,
+    regions_of,
+    shows_memory,
+)
 from nbckpt.fingerprint.user_names import is_user_name
 from nbckpt.fingerprint.values.plain import ATOMS
+from nbckpt.fingerprint.values.raw_members import types_that
 
 _NO_WAYS = ("closed", "anywhere")
 """Kinds by way of which no code changes memory that others show."""
@@ -20,13 +28,24 @@ _NO_WAYS = ("closed", "anywhere")
 def on_same_memory(names: Iterable[str], namespace: Mapping[str, object]) -> frozenset[str]:
     """The variables that are views of the memory of any of `names`, or have views there."""
     values = [v for n in names if type(v := namespace.get(n)) not in ATOMS]
-    regions = [r for value in values for r in regions_of(value) if r.kind not in _NO_WAYS]
+    shown = (r for value in values for part in (value, *_many_in(value)) for r in regions_of(part))
+    regions = [region for region in shown if region.kind not in _NO_WAYS]
     if not regions:
         return frozenset()
     places, items = _Places(regions), list(namespace.items())
     return frozenset(
         n for n, value in items if any(map(places.meets, regions_of(value, also_in_c=True)))
     )
+
+
+def _many_in(value: object) -> list[object]:
+    """What a container holds that `regions_of` does not look into, and that may show memory."""
+    kind = type(value)
+    if kind not in (dict, list, tuple) or len(value) <= FEW:  # type: ignore[arg-type]
+        return []
+    held: list[object] = [*value.values()] if kind is dict else [*value]  # type: ignore[attr-defined, misc]
+    kinds = types_that(shows_memory, held)
+    return [one for one in held if id(type(one)) in kinds] if kinds else []
 
 
 def also_on(

@@ -68,6 +68,11 @@ def regions_of(value: object, *, also_in_c: bool = False) -> list[Region]:
     return found
 
 
+def shows_memory(kind: type) -> bool:
+    """True if values of a type can tell where their memory is."""
+    return _reader_of(kind) is not None
+
+
 def _regions(value: Any) -> Iterator[Region]:
     if reader := _reader_of(type(value)):
         yield from reader(value)

@@ -38,7 +38,7 @@ class ArrayOwners:
 
         Returns
         -------
-        A read-only view (size,) of the array that owns the memory.
+        A view (size,) of the array that owns the memory.
         """
         return next((found for place in places if (found := self._at(*place)) is not None), None)
 
@@ -58,9 +58,7 @@ class ArrayOwners:
         )
         if offset + size > len(span):
             return None
-        found = span[offset : offset + size]
-        found.flags.writeable = False
-        return found
+        return span[offset : offset + size]
 
     @cached_property
     def _found(self) -> tuple[list[int], list[Any]]:

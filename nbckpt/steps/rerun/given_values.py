@@ -38,7 +38,10 @@ def overwritten(piece: Recorded, given: Set[str]) -> frozenset[str]:
     """Those of some variables that a recorded cell binds."""
     if not given or piece.kind == "nothing":
         return frozenset()
-    return frozenset(given & code.names_of_tree(parsed(without_marker(piece.cell.source))).binds)
+    tree = parsed(without_marker(piece.cell.source))
+    deletes = (node for node in ast.walk(tree) if isinstance(node, ast.Delete))
+    deleted = {t.id for node in deletes for t in node.targets if isinstance(t, ast.Name)}
+    return frozenset(given & {*code.names_of_tree(tree).binds, *deleted})
 
 
 def binds_only(piece: Recorded, names: Set[str]) -> bool:
@@ -54,5 +57,11 @@ def _is_binding(statement: ast.stmt, names: Set[str]) -> bool:
         targets = [statement.target]
     else:
         return False
-    are_given = all(isinstance(t, ast.Name) and t.id in names for t in targets)
+    are_given = all(_is_given(target, names) for target in targets)
     return are_given and not any(isinstance(node, _EFFECTS) for node in ast.walk(statement))
+
+
+def _is_given(target: ast.expr, names: Set[str]) -> bool:
+    if isinstance(target, ast.Tuple | ast.List):
+        return all(_is_given(element, names) for element in target.elts)
+    return isinstance(target, ast.Name) and target.id in names

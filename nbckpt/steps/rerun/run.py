@@ -95,8 +95,14 @@ class Rerunning:
         for piece in group:
             if self.error is not None:
                 self.cells.append(CellRun(piece.name, None, "not reached"))
-            else:
-                self.cells.append(await self._one(piece))
+                continue
+            names = self._overwritten(piece)
+            if names and binds_only(piece, names):
+                self.cells.append(self._left_out(piece, names))
+                continue
+            self.cells.append(await self._one(piece))
+            for name in names:  # from here on it is what the cells make of it
+                del self._given[name]
 
     @whole
     def _unreached(self, group: list[Recorded]) -> list[CellRun]:
@@ -138,8 +144,6 @@ class Rerunning:
             breathe()
             if piece.kind == "nothing":
                 return self._nothing(piece)
-            if (names := self._overwritten(piece)) and binds_only(piece, names):
-                return self._left_out(piece)
             self._came_back, _ = self.line.bring_back(piece.checkpoint)
             if piece.kind == "joined":
                 self.runner.tell(f"{piece.name} · runs: {_JOINED}")
@@ -153,9 +157,9 @@ class Rerunning:
         is_ancestor, at = self.session.timeline.is_ancestor, piece.checkpoint.id
         return overwritten(piece, {n for n, by in self._given.items() if not is_ancestor(by, at)})
 
-    def _left_out(self, piece: Recorded) -> CellRun:
+    def _left_out(self, piece: Recorded, names: Iterable[str]) -> CellRun:
         """A cell that would only take back what was given by hand."""
-        why = f"{_listed(self._overwritten(piece))} was given by hand"
+        why = f"{_listed(names)} was given by hand"
         self.runner.tell(f"{piece.name} · skipped: {why}")
         return CellRun(piece.name, None, "skipped", why)
 

@@ -74,6 +74,21 @@ def test_a_cell_that_does_more_runs_and_says_what_it_overwrites(shell: Any) -> N
     assert why.endswith("it overwrites n, given by hand")
 
 
+@pytest.mark.parametrize(
+    "middle", ["n = len('ab')", "for n in range(3): pass", "del n", "n = 30; m = 2"]
+)
+def test_once_a_cell_took_it_back_the_cells_after_it_count_again(middle: str, shell: Any) -> None:
+    run(shell, "%nbckpt auto on")
+    run_all(shell, "d = 1", "n = 30", middle, "n = 7", "r = n")
+    current_session.session().fork("~4", values={"n": 60})
+
+    done = rerun(shell)
+
+    assert (shell.user_ns["n"], shell.user_ns["r"]) == (7, 7)
+    assert [cell.state for cell in done.cells].count("skipped") == 1
+    assert done.error is None
+
+
 def test_what_a_cell_bound_after_the_fork_is_no_longer_given(shell: Any) -> None:
     run_all(shell, *marked(*CELLS))
     current_session.session().fork("base", values={"n": 60})
@@ -99,7 +114,10 @@ def test_what_a_cell_bound_after_the_fork_is_no_longer_given(shell: Any) -> None
         ("for n in range(3): pass", False, {"n"}),
         ("n: int", False, set()),
         ("x.n = 3", False, set()),
-        ("(n, k) = 1, 2", False, {"n", "k"}),
+        ("(n, k) = 1, 2", True, {"n", "k"}),
+        ("[n, (k, m)] = 1, (2, 3)", False, {"n", "k"}),
+        ("n, *k = 1, 2", False, {"n", "k"}),
+        ("del n", False, {"n"}),
         ("", False, set()),
         ("n = (", False, set()),
         ("m = 3", False, set()),
