@@ -15,7 +15,6 @@ from nbckpt.capture.selection import Selection
 from nbckpt.digests import Digest
 from nbckpt.fingerprint import random_generators
 from nbckpt.fingerprint.values.plain import ATOMS, forget_looks
-from nbckpt.fingerprint.values.segments import forget_all_but
 from nbckpt.model import Manifest, Refusal, Variable
 from nbckpt.runtime.context import called_with
 from nbckpt.runtime.gc_pause import switched_off
@@ -206,7 +205,7 @@ class Capturer:
                     self.distrust(stale)
                     from nbckpt.runtime.dirty_pages.memory import READS_ALL
 
-                    forget_all_but(())
+                    _forget_segments(())
                     again = called_with(READS_ALL, True, self._capture, selection, only, base)
                     captured = replace(
                         again,
@@ -215,7 +214,7 @@ class Capturer:
                         missed=frozenset(stale),
                     )
                 breathe()
-            forget_all_but(self.tracker.namespace.values())
+            _forget_segments(self.tracker.namespace.values())
             return captured
 
     def forget_lost(self) -> None:
@@ -345,3 +344,10 @@ class Capturer:
         changed = {n for n, v in found.items() if n not in kept or kept[n] != v}
         kept.update(found)
         return changed
+
+
+def _forget_segments(but: Iterable[object]) -> None:
+    """Let go of what is known of large values that are gone; what knows it is loaded by a cell."""
+    from nbckpt.fingerprint.values.segments import forget_all_but
+
+    forget_all_but(but)

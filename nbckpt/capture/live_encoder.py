@@ -14,7 +14,6 @@ from nbckpt.digests import Digest
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.fingerprint.values.raw_members import types_that
 from nbckpt.model import Refusal
-from nbckpt.runtime.dirty_pages.memory import READS_ALL
 from nbckpt.runtime.interrupts import allowed
 from nbckpt.runtime.user_code_errors import user_code_errors
 
@@ -80,6 +79,8 @@ class LiveEncoder:
 
     def _usable_looks(self, names: Iterable[str]) -> dict[str, KnownLook]:
         """The looks at variables that are still kept in the blob that followed the look."""
+        from nbckpt.runtime.dirty_pages.memory import READS_ALL
+
         if READS_ALL.get():
             return {}
         return {name: self._looks[name] for name in names if self._is_usable(name)}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt.digests import Digest
 from nbckpt.fingerprint.values import ValueDigester
-from nbckpt.fingerprint.values.segments import REMEMBERS
+from nbckpt.fingerprint.values.remembering import REMEMBERS
 from nbckpt.model import Manifest
 from nbckpt.runtime.context import called_with
 from nbckpt.runtime.interrupts import allowed

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.capture.background_threads import threads_at_work
 from nbckpt.capture.background_work import AtWork, at_work
-from nbckpt.fingerprint.code.bytecode import NOTHING
 from nbckpt.fingerprint.values.homes import is_users_module
 from nbckpt.fingerprint.values.widgets import callbacks_of, may_hold_widgets, shown_widgets
 from nbckpt.runtime.user_code_errors import user_code_errors
@@ -58,7 +57,14 @@ def touched_by_callbacks(events: Any, workspace: Workspace) -> frozenset[str] | 
     """
     called = [f for event in AROUND for f in events.callbacks.get(event, ())]
     users = [f for f in called if not _is_of_library(f)]
-    return workspace.reach_of(NOTHING, users) if users else frozenset()
+    return _reach_of(workspace, users) if users else frozenset()
+
+
+def _reach_of(workspace: Workspace, called: Iterable[Any]) -> frozenset[str] | None:
+    """The names that calls change; what looks at code is loaded when there are any."""
+    from nbckpt.fingerprint.code.bytecode import NOTHING
+
+    return workspace.reach_of(NOTHING, [*called])
 
 
 def touched_at_work(works: Iterable[AtWork], workspace: Workspace) -> frozenset[str] | None:
@@ -91,7 +97,7 @@ def touched_by_pages(workspace: Workspace) -> frozenset[str] | None:
     called = [_plain(callback) for widget in shown for callback in callbacks_of(widget)]
     if not all(type(f) is FunctionType and f.__globals__ is namespace for f in called):
         return None
-    changed = workspace.reach_of(NOTHING, called)
+    changed = _reach_of(workspace, called)
     return None if changed is None else changed | may_hold_widgets(namespace)
 
 

@@ -17,6 +17,7 @@ from nbckpt.codecs.encode import encode
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.codecs.pickler import Scope
 from nbckpt.fingerprint.values import ValueDigester, segments
+from nbckpt.fingerprint.values.remembering import REMEMBERS
 from nbckpt.fingerprint.values.segment_contents import Segment
 from nbckpt.runtime import addresses
 from nbckpt.runtime.context import called_with
@@ -61,7 +62,7 @@ def digest_of(value: Any) -> str:
 def made_anew(value: Any) -> tuple[str, bytes]:
     """What a process that has seen nothing says of an equal value."""
     copy = pickle.loads(pickle.dumps(value))
-    return tuple(called_with(segments.REMEMBERS, False, f, copy) for f in (digest_of, bytes_of))
+    return tuple(called_with(REMEMBERS, False, f, copy) for f in (digest_of, bytes_of))
 
 
 class Changes:
@@ -128,7 +129,7 @@ def test_after_any_changes_the_answers_are_those_of_a_process_that_knows_nothing
         digest, data = made_anew(root)
         assert known[0] == digest
         assert repr(back(known[1])) == repr(back(data)) == repr(root)
-        assert called_with(segments.REMEMBERS, False, bytes_of, root) == known[1]
+        assert called_with(REMEMBERS, False, bytes_of, root) == known[1]
         changes.change(root)
 
 
@@ -192,10 +193,10 @@ def test_instances_are_what_a_process_that_knows_nothing_says(
     one_at_random = values.__getitem__
     for _ in range(6):
         known = of.told(root)
-        anew = called_with(segments.REMEMBERS, False, of.told, copy.deepcopy(root))
+        anew = called_with(REMEMBERS, False, of.told, copy.deepcopy(root))
         assert known[:2] == anew[:2]
         assert known[1] == of.text_of(root)
-        assert called_with(segments.REMEMBERS, False, of.encoded, root) == known[2]
+        assert called_with(REMEMBERS, False, of.encoded, root) == known[2]
         one = one_at_random(numbers.randrange(1024))
         match numbers.randrange(9):
             case 0:
@@ -429,7 +430,7 @@ def test_texts_that_many_elements_share_come_back_as_shared(kind: type) -> None:
     restored = restored if kind is list else [*restored.values()]
 
     assert len({id(one["text"]) for one in restored}) == 1000
-    assert bytes_of(root) == called_with(segments.REMEMBERS, False, bytes_of, root)
+    assert bytes_of(root) == called_with(REMEMBERS, False, bytes_of, root)
     roles = [{"role": ("user", "assistant")[n % 2], "text": f"text {n}" * 5} for n in range(20_000)]
     assert b"segmented_list" in bytes_of(roles)
 

@@ -15,7 +15,6 @@ from typing import NamedTuple
 from nbckpt.capture.change_tracking.live_names import Addresses
 from nbckpt.fingerprint.values.homes import DICT_OF_CLASS
 from nbckpt.fingerprint.values.plain import ATOMS
-from nbckpt.fingerprint.values.segments import is_plain
 
 _SLOTS = "__slotnames__"
 """The list that `copyreg` notes in a class when it first pickles an instance: no change of it."""
@@ -169,6 +168,8 @@ def _held(part: object) -> object:
     try:
         return _Weakly(part)
     except TypeError:
+        from nbckpt.fingerprint.values.segments import is_plain  # when there is something to hold
+
         return part if is_plain(part) else _Held(part)
 
 

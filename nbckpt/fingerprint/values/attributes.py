@@ -9,14 +9,16 @@ from __future__ import annotations
 import copyreg
 from collections.abc import Callable
 from types import GetSetDescriptorType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nbckpt.fingerprint.values import plain, traces_of_looks
 from nbckpt.fingerprint.values.raw_members import bases_of, dict_of, member_of_class
 from nbckpt.fingerprint.values.reducing import container_behind, refuses_without_need
 from nbckpt.fingerprint.values.sure_types import WAYS, is_plain
-from nbckpt.fingerprint.values.walking import Walk
 from nbckpt.runtime.addresses import address_of
+
+if TYPE_CHECKING:
+    from nbckpt.fingerprint.values.walking import Walk
 
 MOST_SHAPES = 1_000
 """Combinations of attributes' names whose bytes are remembered in one walk."""

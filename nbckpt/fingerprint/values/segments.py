@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from contextvars import ContextVar
 from itertools import chain, islice
 from threading import Lock
 from typing import Any
@@ -21,6 +20,7 @@ from blake3 import blake3
 
 from nbckpt.fingerprint.values import plain
 from nbckpt.fingerprint.values.attributes import dict_getter_of, is_its_attributes
+from nbckpt.fingerprint.values.remembering import REMEMBERS
 from nbckpt.fingerprint.values.segment_contents import SEGMENT_ITEMS, Columns, Segment, levels_in
 
 LEAST_ITEMS = 2 * SEGMENT_ITEMS
@@ -39,9 +39,6 @@ SAMPLE = 16
 
 MOST_TWICE = 0.1
 """Of what the sample takes in memory, what it may take more when no segment shares with another."""
-
-REMEMBERS: ContextVar[bool] = ContextVar("nbckpt_remembers_segments", default=True)
-"""False where what is known is to be checked."""
 
 
 class Segments:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,6 @@ from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.session.branch_position import BranchPosition
 from nbckpt.session.pending_writes import PendingWrites
 from nbckpt.session.workspace.audit import Audit
-from nbckpt.session.workspace.lent_variables import LentVariables
 from nbckpt.session.workspace.live_objects import LiveObjects
 from nbckpt.session.workspace.torn_graphs import TornGraphs
 from nbckpt.session.workspace.unkept import Unkept
@@ -35,6 +35,7 @@ from nbckpt.storage.store import Store
 if TYPE_CHECKING:
     from nbckpt.fingerprint.code import Names
     from nbckpt.fingerprint.keys import Inputs, Reach
+    from nbckpt.session.workspace.lent_variables import LentVariables
 
 _TOLD = 16
 """Letters of a digest in a key."""
@@ -93,7 +94,6 @@ class Workspace(Own):
         state = early_facet(namespace, touch)
         self.observer = Observer((state,), lambda: later_facets(namespace, touch, folder, state))
         self.unkept = Unkept()
-        self._lent = LentVariables(self.tracker)
         self.has_only_restored = self._has_only_modules()
         self._position = position
 
@@ -172,6 +172,13 @@ class Workspace(Own):
 
         return self._with_modules(lambda: keys.reach_of(names, self._namespace, values))
 
+    @cached_property
+    def _lent_variables(self) -> LentVariables:
+        """The variables that modules beside the notebook hold; loaded when code reaches one."""
+        from nbckpt.session.workspace.lent_variables import LentVariables
+
+        return LentVariables(self.tracker)
+
     def modules_ran(self) -> None:
         """Note that code of modules beside the notebook ran, by whatever name."""
         from nbckpt.fingerprint.keys import Reach
@@ -195,8 +202,10 @@ class Workspace(Own):
                 names, is_into_modules = ask()
                 if names is None or not is_into_modules:
                     return names
-                lent = keys.sharing(self._lent.look(names if is_over else ()), self._namespace)
-                called = keys.touched(self._lent.called, self._namespace)
+                lent = keys.sharing(
+                    self._lent_variables.look(names if is_over else ()), self._namespace
+                )
+                called = keys.touched(self._lent_variables.called, self._namespace)
         except user_code_errors():  # whatever a value's own code raises when it is looked at
             return None
         return None if lent is None or called is None else names | lent | called
