@@ -15,6 +15,7 @@ from nbckpt.capture.selection import Selection
 from nbckpt.digests import Digest
 from nbckpt.fingerprint import random_generators
 from nbckpt.fingerprint.values.plain import ATOMS, forget_looks
+from nbckpt.fingerprint.values.remembering import forget_all_but
 from nbckpt.model import Manifest, Refusal, Variable
 from nbckpt.runtime.context import called_with
 from nbckpt.runtime.gc_pause import switched_off
@@ -205,7 +206,7 @@ class Capturer:
                     self.distrust(stale)
                     from nbckpt.runtime.dirty_pages.memory import READS_ALL
 
-                    _forget_segments(())
+                    forget_all_but(())
                     again = called_with(READS_ALL, True, self._capture, selection, only, base)
                     captured = replace(
                         again,
@@ -214,7 +215,7 @@ class Capturer:
                         missed=frozenset(stale),
                     )
                 breathe()
-            _forget_segments(self.tracker.namespace.values())
+            forget_all_but(self.tracker.namespace.values())
             return captured
 
     def forget_lost(self) -> None:
@@ -344,10 +345,3 @@ class Capturer:
         changed = {n for n, v in found.items() if n not in kept or kept[n] != v}
         kept.update(found)
         return changed
-
-
-def _forget_segments(but: Iterable[object]) -> None:
-    """Let go of what is known of large values that are gone; what knows it is loaded by a cell."""
-    from nbckpt.fingerprint.values.segments import forget_all_but
-
-    forget_all_but(but)

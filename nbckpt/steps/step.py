@@ -16,7 +16,7 @@ from nbckpt.capture.observation.audit import unheard
 from nbckpt.digests import Json
 from nbckpt.errors import StoreError, UsageError, line_of
 from nbckpt.fingerprint import code
-from nbckpt.fingerprint.values.segments import forget
+from nbckpt.fingerprint.values.remembering import forget
 from nbckpt.model import Cell, Checkpoint, Key
 from nbckpt.runtime.interrupts import whole
 from nbckpt.session.session import Session

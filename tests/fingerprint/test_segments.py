@@ -16,7 +16,7 @@ import pytest
 from nbckpt.codecs.encode import encode
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.codecs.pickler import Scope
-from nbckpt.fingerprint.values import ValueDigester, segments
+from nbckpt.fingerprint.values import ValueDigester, remembering, segments
 from nbckpt.fingerprint.values.remembering import REMEMBERS
 from nbckpt.fingerprint.values.segment_contents import Segment
 from nbckpt.runtime import addresses
@@ -42,9 +42,9 @@ ATOMS = (
 
 @pytest.fixture(autouse=True)
 def _empty() -> Iterator[None]:
-    segments._memory.clear()
+    remembering._memory.clear()
     yield
-    segments._memory.clear()
+    remembering._memory.clear()
 
 
 def bytes_of(value: Any) -> bytes:
@@ -254,7 +254,7 @@ def test_an_attribute_dict_that_is_a_variable_too_ties_the_two(namespace: dict[s
 
 def remembered(root: Any) -> segments.Segments:
     assert segments.segments_of(root, is_variable=True) is not None
-    return segments._memory[id(root)]
+    return remembering._memory[id(root)]
 
 
 def test_what_did_not_change_is_not_encoded_again() -> None:
@@ -305,7 +305,9 @@ def test_a_list_and_a_dict_at_one_address_are_told_apart() -> None:
     keys = list(range(2000))
     of_list = remembered(keys)
     mapping = dict.fromkeys(keys)
-    segments._memory[id(mapping)] = of_list  # as if the list had gone, and the dict taken its place
+    remembering._memory[id(mapping)] = (
+        of_list  # as if the list had gone, and the dict taken its place
+    )
 
     assert digest_of(mapping) == made_anew(mapping)[0]
 
@@ -323,27 +325,27 @@ def test_what_has_gone_is_not_held() -> None:
     counts = [sys.getrefcount(root[5])]
     remembered(root)
     for live in ([root], []):
-        segments.forget_all_but(live)
+        remembering.forget_all_but(live)
         counts.append(sys.getrefcount(root[5]))
 
     assert counts[1] > counts[0] == counts[2]
 
 
 def test_no_more_is_remembered_than_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(segments, "MOST_ROOTS", 2)
+    monkeypatch.setattr(remembering, "MOST_ROOTS", 2)
     roots = [[*range(n, n + 2000)] for n in range(3)]
     for root in roots:
         remembered(root)
-    assert [id(root) in segments._memory for root in roots] == [False, True, True]
+    assert [id(root) in remembering._memory for root in roots] == [False, True, True]
 
     monkeypatch.setattr(segments, "MOST_BYTES", 1000)
     found = remembered(roots[2])
     assert len(found.pickled()) == 4
     assert all(segment._data is None for segment in found.segments)
 
-    monkeypatch.setattr(segments, "MOST_OBJECTS", 1999)
+    monkeypatch.setattr(remembering, "MOST_OBJECTS", 1999)
     segments.segments_of([*range(2000)], is_variable=True)
-    assert not segments._memory
+    assert not remembering._memory
 
 
 def test_two_threads_at_one_list_find_the_same() -> None:
@@ -385,7 +387,7 @@ def test_addresses_are_compared_as_objects_are(monkeypatch: pytest.MonkeyPatch) 
 def test_what_is_said_is_said_of_what_was_found() -> None:
     root = [{"state": "idle", "n": [n, (n,)]} for n in range(2000)]
     known = digest_of(root), bytes_of(root)
-    segments._memory.clear()
+    remembering._memory.clear()
     found = segments.segments_of(root, is_variable=True)
     assert found is not None
 

@@ -200,18 +200,12 @@ class Encoder:
             why = ((n, type_name_of(v)) for n, v in values.items())
             return Group(names, None, tuple(Refusal(n, n, kind, out_of_time()) for n, kind in why))
         until = time.monotonic() + (limit_s() or math.inf)
+        scope = Scope(
+            self._namespace, self._homes, self._substitutes, self._tuples, max_bytes,
+            self._ways.members, self._bindings.class_statement, self._bindings.changed_since,
+            self._owners.bytes_of,
+        )  # fmt: skip
         while True:
-            scope = Scope(
-                self._namespace,
-                self._homes,
-                self._substitutes,
-                self._tuples,
-                max_bytes,
-                self._ways.members,
-                self._bindings.class_statement,
-                self._bindings.changed_since,
-                self._owners.bytes_of,
-            )
             try:
                 with bounded(*values.values()):
                     encode_ = partial(encode_at_any_depth, values, scope, with_shares)

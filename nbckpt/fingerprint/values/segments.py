@@ -10,27 +10,18 @@ identities takes a tenth of the time that it takes to encode.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain, islice
-from threading import Lock
 from typing import Any
 
 from blake3 import blake3
 
-from nbckpt.fingerprint.values import plain
+from nbckpt.fingerprint.values import plain, remembering
 from nbckpt.fingerprint.values.attributes import dict_getter_of, is_its_attributes
-from nbckpt.fingerprint.values.remembering import REMEMBERS
+from nbckpt.fingerprint.values.remembering import MOST_BYTES
 from nbckpt.fingerprint.values.segment_contents import SEGMENT_ITEMS, Columns, Segment, levels_in
 
 LEAST_ITEMS = 2 * SEGMENT_ITEMS
-MOST_ROOTS = 16
-MOST_OBJECTS = 10_000_000
-"""Objects inside what is remembered: 80 MB of addresses."""
-
-MOST_BYTES = 32 * 1024 * 1024
-"""Of all segments' bytes that are held, and letters of a value that is written by segments."""
-
 LONG_TEXT = 64 * 1024
 """A text of so many characters may be better off on its own."""
 
@@ -124,10 +115,6 @@ class Segments:
             segment.let_bytes_go()
 
 
-_memory: OrderedDict[int, Segments] = OrderedDict()
-_lock = Lock()
-
-
 def segments_of(root: Any, *, is_variable: bool) -> Segments | None:
     """A list or dict by segments.
 
@@ -142,8 +129,8 @@ def segments_of(root: Any, *, is_variable: bool) -> Segments | None:
     if (type(root) is not list and type(root) is not dict) or len(root) < LEAST_ITEMS:
         return None
     found = plain.once_a_block(root, _by_segments)
-    if is_variable and _memory.get(id(root)) is not found:
-        _note(root, found)
+    if is_variable and remembering.known(root) is not found:
+        remembering.note(root, found)
     return found if found.is_whole else None
 
 
@@ -160,54 +147,12 @@ def instances_in(root: Any) -> Sequence[object]:
     return tuple(root.values()) if type(root) is dict else tuple(root)
 
 
-def forget_all_but(values: Iterable[object]) -> None:
-    """Remember nothing of what are not values of variables any more."""
-    if _memory:
-        _forget(_memory.keys() - set(map(id, values)))
-
-
-def forget(values: Iterable[object]) -> None:
-    """Remember nothing of some values, which may go now."""
-    if _memory:
-        _forget(_memory.keys() & set(map(id, values)))
-
-
-def _forget(gone: Iterable[int]) -> None:
-    if _lock.acquire(blocking=False):
-        try:
-            for identity in gone:
-                _memory.pop(identity, None)
-        finally:
-            _lock.release()
-
-
 def _by_segments(root: Any) -> Segments:
-    known = _memory.get(id(root)) if REMEMBERS.get() else None
+    known = remembering.known(root)
     found = _found(root, known)
     if known is not None:
-        _note(root, found)
+        remembering.note(root, found)
     return found
-
-
-def _note(root: object, found: Segments) -> None:
-    if REMEMBERS.get() and _lock.acquire(blocking=False):  # else another thread is at it
-        try:
-            _remember(root, found)
-        finally:
-            _lock.release()
-
-
-def _remember(root: object, found: Segments) -> None:
-    _memory[id(root)] = found
-    _memory.move_to_end(id(root))
-    n_objects = sum(one.n_objects for one in _memory.values())
-    n_bytes = sum(one.n_held_bytes for one in _memory.values())
-    while _memory and (
-        len(_memory) > MOST_ROOTS or n_objects > MOST_OBJECTS or n_bytes > MOST_BYTES
-    ):
-        _, oldest = _memory.popitem(last=False)
-        n_objects -= oldest.n_objects
-        n_bytes -= oldest.n_held_bytes
 
 
 def _found(root: Any, before: Segments | None) -> Segments:

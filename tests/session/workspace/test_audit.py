@@ -18,7 +18,7 @@ from nbckpt.capture.change_tracking.identity import Identity
 from nbckpt.config.settings import Settings
 from nbckpt.errors import StaleCaptureError
 from nbckpt.fingerprint.keys import Reach
-from nbckpt.fingerprint.values import segments
+from nbckpt.fingerprint.values import remembering
 from nbckpt.reports import health
 from nbckpt.runtime.dirty_pages import memory, tracker
 from nbckpt.runtime.dirty_pages.tracker import Tracker, tracker_of_process
@@ -511,7 +511,7 @@ def test_wrong_bytes_of_a_large_list_are_found_and_kept_rightly(
     thorough: Session, cell: Cell
 ) -> None:
     cell("rows = [[n] for n in range(3000)]")
-    remembered = segments._memory[id(thorough.namespace["rows"])]
+    remembered = remembering._memory[id(thorough.namespace["rows"])]
     right = remembered.segments[0].pickled()
     remembered.segments[0]._data = pickle.dumps([[n + 1] for n in range(512)], 5)
     assert len(right) > 512
