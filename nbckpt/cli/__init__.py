@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nbckpt import __version__
@@ -29,7 +29,7 @@ from nbckpt.errors import (
 from nbckpt.runtime.gc_pause import switched_off
 from nbckpt.verbs.arguments import Door
 from nbckpt.verbs.calls import DAMAGED, MISUSED, NOTEBOOK_FAILED
-from nbckpt.verbs.parsing import add_arguments, completed
+from nbckpt.verbs.parsing import add_arguments, completed, no_such_command
 from nbckpt.verbs.registry import verbs_at
 
 if TYPE_CHECKING:
@@ -99,14 +99,6 @@ def _status_of(error: NbckptError) -> int:
     return NOTEBOOK_FAILED if isinstance(error, NotebookError) else MISUSED
 
 
-def _unknown(word: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(word, known, n=1)
-    hint = f"did you mean `nbckpt {close[0]}`? " if close else ""
-    return f"{word}: there is no such command; {hint}`nbckpt --help` lists them"
-
-
 def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     """The parser of all commands, or of the one that `words` begin with: others are not asked."""
     parser = argparse.ArgumentParser(
@@ -121,7 +113,9 @@ def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     known = {verb.name: verb for verb in verbs_at(Door.TERMINAL)}
     named = known.get(words[0]) if words else None
     if words and named is None and not words[0].startswith("-"):
-        raise UsageError(_unknown(words[0], known))
+        told = no_such_command("nbckpt", words[0], known)
+        message = f"{words[0]}: {told} `nbckpt --help` lists them"
+        raise UsageError(message)
     for verb in [named] if named else known.values():
         own = verbs.add_parser(
             verb.name,

@@ -6,7 +6,8 @@ import pickle
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.fingerprint.values.spans import address_of, bytes_at, is_writeable, owner_of, span_of
+from nbckpt.fingerprint.values.spans import address_of, is_writeable, owner_of, span_of
+from nbckpt.runtime.addresses import memory_at
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,8 +26,8 @@ def bytes_of(pickler: NamespacePickler, array: np.ndarray) -> pickle.PickleBuffe
     """
     span = span_of(array)
     if not is_writeable(array) and _can_be_written(owner_of(array)):
-        span = bytes_at(address_of(span), len(span))
         pickler.keep(array)
+        return pickle.PickleBuffer(memory_at(address_of(span), len(span)))
     pickler.keep(span)
     return pickle.PickleBuffer(span)  # type: ignore[arg-type]  # it is a buffer
 

@@ -99,8 +99,8 @@ def _unless_told(
     def reduced(pickler: NamespacePickler, value: Any) -> Reduced:
         contents = pickler.contents
         if contents is not None and (parts := look(value)) is not None:
-            places = adapter.memory(value) if adapter.memory else None
-            if not places or pickler.scope.bytes_of(places) is None:
+            places = None if adapter.memory is None else adapter.memory(value)
+            if places is None or pickler.scope.bytes_of(places) is None:
                 return contents.told(parts)
         return NotImplemented if usual is None else usual(pickler, value)
 

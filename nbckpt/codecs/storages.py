@@ -7,11 +7,11 @@ for them. The copy comes back to the same device, or stays on the CPU where ther
 
 from __future__ import annotations
 
-import ctypes
 import pickle
 from typing import Any
 
 from nbckpt.codecs.loading import note
+from nbckpt.runtime.addresses import memory_at
 
 
 class StorageRef:
@@ -33,8 +33,8 @@ class StorageRef:
             return storage_from, (b"", 0, device)
         if device != "cpu":
             self.host = copy_to_host(self.storage)
-        memory = (ctypes.c_char * size).from_address(self.host.data_ptr())
-        return storage_from, (pickle.PickleBuffer(memory), size, device)
+        memory = pickle.PickleBuffer(memory_at(self.host.data_ptr(), size))
+        return storage_from, (memory, size, device)
 
 
 class StorageArray:

@@ -5,7 +5,6 @@ torch is never imported here to ask a question: a tensor cannot exist before som
 
 from __future__ import annotations
 
-import ctypes
 import sys
 from collections.abc import Callable
 from functools import cache
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from nbckpt.codecs.functions import itself
 from nbckpt.codecs.storages import StorageArray, StorageRef, place_of
 from nbckpt.fingerprint.values.spans import address_of
+from nbckpt.runtime.addresses import memory_at
 
 if TYPE_CHECKING:
     import numpy as np
@@ -96,7 +96,7 @@ def ref_of_array(pickler: NamespacePickler, root: np.ndarray, span: np.ndarray) 
     if is_tensor(root.base):
         return ref_of(pickler, root.base.untyped_storage())  # type: ignore[union-attr]
     # By its address: torch warns of arrays that are read-only.
-    memory = (ctypes.c_char * span.nbytes).from_address(address_of(span))
+    memory = memory_at(address_of(span), span.nbytes)
     pickler.keep(root)
     return ref_of(pickler, torch.frombuffer(memory, dtype=torch.uint8).untyped_storage())
 

@@ -16,7 +16,7 @@ from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.notebook_verbs import NotebookCall
 from nbckpt.verbs.arguments import Door
-from nbckpt.verbs.parsing import has_values, parsed_line
+from nbckpt.verbs.parsing import has_values, no_such_command, parsed_line
 from nbckpt.verbs.registry import VERBS, verbs_at
 
 if TYPE_CHECKING:
@@ -107,13 +107,20 @@ class CheckpointMagics(Magics):
         return answer.shown
 
 
+def take_off(shell: InteractiveShell, owner: object) -> None:
+    """Take an object's magics off, but not what another extension put under one of their names."""
+    for table in shell.magics_manager.magics.values():
+        for name in [n for n, m in table.items() if getattr(m, "__self__", None) is owner]:
+            del table[name]
+
+
 def words() -> tuple[str, ...]:
     """The words of `%nbckpt`."""
     return tuple(verb.name for verb in verbs_at(Door.NOTEBOOK) if not verb.is_magic)
 
 
 def words_text() -> str:
-    """What stands behind `%nbckpt`, and the magics beside it, each with a line on what it does."""
+    """The words of `%nbckpt`, and the magics beside it, each with a line on what it does."""
     known = list(verbs_at(Door.NOTEBOOK))
     ordered = [v for v in known if not v.is_magic], [v for v in known if v.is_magic]
     width = max(len(verb.magic) for verb in known)
@@ -122,7 +129,7 @@ def words_text() -> str:
 
 
 def _help_of(verb: Verb) -> str:
-    """What a verb does in a notebook: of a magic of its own, the terminal's line may say less."""
+    """The line of a verb in a notebook: of a magic of its own, the terminal's may say less."""
     told = getattr(verb.function, "__doc__", None) if verb.is_magic else None
     first = (told or "").strip().partition("\n")[0].partition(";")[0].rstrip(".")
     return f"{first[0].lower()}{first[1:]}" if first else verb.help
@@ -152,9 +159,5 @@ def _unknown(word: str) -> UsageError:
     """Error for a word that is not a command of `%nbckpt`."""
     if word in _OF_AUTO:
         return UsageError(f"%nbckpt {word}: there is no such command; write `%nbckpt auto {word}`")
-    from difflib import get_close_matches
-
-    close = get_close_matches(word, words(), n=1)
-    hint = f"did you mean `%nbckpt {close[0]}`? " if close else ""
-    message = f"%nbckpt {word}: there is no such command; {hint}`%nbckpt` alone lists them"
-    return UsageError(message)
+    told = no_such_command("%nbckpt", word, words())
+    return UsageError(f"%nbckpt {word}: {told} `%nbckpt` alone lists them")

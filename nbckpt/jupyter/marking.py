@@ -24,14 +24,21 @@ _LOADING = frozenset({"nbckpt", "load_ext", "unload_ext", "reload_ext"})
 
 def transformed(lines: list[str]) -> list[str]:
     """The lines of a cell, its `%%checkpoint` line turned into a call that marks it."""
+    if (apart := taken_apart(lines)) is None:
+        return lines
+    line, cell = apart
+    return [f"get_ipython().run_cell_magic('checkpoint', {line!r}, '')\n", *cell]
+
+
+def taken_apart(lines: list[str]) -> tuple[str, list[str]] | None:
+    """The line of a cell's `%%checkpoint`, and the cell below it; None if it has none."""
     lines = _marker_first(lines)
     if not lines or not lines[0].startswith(MARKER):
-        return lines
+        return None
     rest = lines[0][len(MARKER) :]
     if rest[:1].strip():
-        return lines  # %%checkpointed, or %%checkpoint?
-    marker = f"get_ipython().run_cell_magic('checkpoint', {rest.strip()!r}, '')\n"
-    return [marker, *cell_magic(lines[1:])]
+        return None  # %%checkpointed, or %%checkpoint?
+    return rest.strip(), cell_magic(lines[1:])
 
 
 def has_marker(source: str) -> bool:

@@ -19,7 +19,7 @@ from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.comms import Comms
 from nbckpt.jupyter.completion import Completion
 from nbckpt.jupyter.idling import Idling
-from nbckpt.jupyter.magics import CheckpointMagics
+from nbckpt.jupyter.magics import CheckpointMagics, take_off
 from nbckpt.jupyter.transforming import Transformer
 from nbckpt.reports.status import greeting, strangers_text
 from nbckpt.runtime.user_code_errors import user_code_errors
@@ -126,7 +126,7 @@ class Extension:
         shell.events.unregister("post_run_cell", self._blocks.after)
         if self.session.settings.idle_s:
             shell.events.unregister("post_run_cell", self.idling.glance_after)
-        self._forget_magics()
+        take_off(shell, self._magics)
         self._completion.detach()
         let_shell_warn(does=False)
         current_session.end()
@@ -147,13 +147,6 @@ class Extension:
         from nbckpt.jupyter.rerunning import InShell
 
         return InShell(self._shell, self.cells, quiet=quiet)
-
-    def _forget_magics(self) -> None:
-        """Take the magics off, but not what another extension put under one of their names."""
-        for table in self._shell.magics_manager.magics.values():
-            for name, magic in list(table.items()):
-                if getattr(magic, "__self__", None) is self._magics:
-                    del table[name]
 
 
 def attached(shell: InteractiveShell) -> Extension:

@@ -6,6 +6,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.errors import NbckptError, UsageError
 from nbckpt.jupyter import marking, notices
+from nbckpt.jupyter.magics import take_off
 from nbckpt.verbs.arguments import Door
 from nbckpt.verbs.registry import verbs_at
 
@@ -33,17 +34,13 @@ class StandIns:
         transformers = self._shell.input_transformers_cleanup
         if self.transform in transformers:
             transformers.remove(self.transform)
-        for table in self._shell.magics_manager.magics.values():
-            for name in [n for n, m in table.items() if getattr(m, "__self__", None) is self]:
-                del table[name]
+        take_off(self._shell, self)
 
     def transform(self, lines: list[str]) -> list[str]:
-        """A marked cell without its marker, in whose place it says that nothing is kept."""
-        first = next((i for i, line in enumerate(lines) if line.strip()), None)
-        if first is None or lines[first].split(maxsplit=1)[0] != marking.MARKER:
+        """A marked cell, its marker turned into a call that says that nothing is kept."""
+        if (apart := marking.taken_apart(lines)) is None:
             return lines
-        told = "get_ipython().run_line_magic('checkpoint', '')\n"
-        return [*lines[:first], told, *lines[first + 1 :]]
+        return ["get_ipython().run_line_magic('checkpoint', '')\n", *apart[1]]
 
     def tell(self, _: str) -> None:
         """Say that nothing is kept, and why."""

@@ -44,6 +44,11 @@ def ids_of(objects: tuple[Any, ...]) -> Sequence[int]:
     return kind.from_address(id(objects) + _HEAD_BYTES)[:]
 
 
+def memory_at(address: int, size: int) -> ctypes.Array[ctypes.c_char]:
+    """Memory of the process as a buffer that may be written; the caller keeps it alive."""
+    return (ctypes.c_char * size).from_address(address)
+
+
 _ADDRESS_BYTES = ctypes.sizeof(ctypes.c_void_p)
 _HEAD_BYTES = tuple.__basicsize__
 

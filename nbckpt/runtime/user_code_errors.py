@@ -1,4 +1,4 @@
-"""Which errors a value's own code may raise: any but those that are about the whole process."""
+"""Errors that a value's own code may raise: any but those that are about the whole process."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import argparse
 import re
 import shlex
 from argparse import Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
@@ -209,6 +209,23 @@ def _message(verb: Verb, line: str, words: list[str], problem: str) -> str:
         told = f"{line!r} is too little:" if is_told else missing.question
         return f"{told} {write}{lists * takes_checkpoint}"
     return f"{verb.magic}: {problem}; {write}"
+
+
+def no_such_command(begin: str, word: str, known: Iterable[str]) -> str:
+    """The sentence, without its subject, about a word that is no command.
+
+    Parameters
+    ----------
+    begin
+        The word before it, as ``%nbckpt``.
+    known
+        Words that are commands.
+    """
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, known, n=1)
+    hint = f" did you mean `{begin} {close[0]}`?" if close else ""
+    return f"there is no such command;{hint}"
 
 
 _REQUIRED = "the following arguments are required: "

@@ -82,12 +82,17 @@ def test_where_the_store_cannot_be_had_marked_cells_run_and_say_so(
         shell.run_cell(text).raise_error()
     told = capsys.readouterr()
     failed = [shell.run_cell(text) for text in ("%nbckpt log", "%rewind a", "%resume")]
+    for text in ("# %%checkpoint a\nw = 1", "%%time\n%%checkpoint a\nw += 1"):
+        shell.run_cell(text).raise_error()
+    told_otherwise = capsys.readouterr()
     late = shell.run_cell("%%checkpoint c\n1 / 0")
     shell.run_cell("%%checkpoint d\nimport asyncio\nawait asyncio.sleep(0)\ny = 5").raise_error()
 
     assert isinstance(load.error_in_exec, StoreError)
     assert (shell.user_ns["x"], shell.user_ns["y"]) == (3, 5)
     assert (told.out + told.err).count(CANNOT) == 2
+    assert shell.user_ns["w"] == 2
+    assert (told_otherwise.out + told_otherwise.err).count(CANNOT) == 2
     for result in failed:
         assert str(result.error_in_exec).startswith("nbckpt is not loaded: ")
         assert str(store) in str(result.error_in_exec)

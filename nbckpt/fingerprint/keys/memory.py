@@ -39,7 +39,7 @@ def on_same_memory(names: Iterable[str], namespace: Mapping[str, object]) -> fro
 
 
 def _many_in(value: object) -> list[object]:
-    """What a container holds that `regions_of` does not look into, and that may show memory."""
+    """Objects in a container that `regions_of` does not look into, and that may show memory."""
     kind = type(value)
     if kind not in (dict, list, tuple) or len(value) <= FEW:  # type: ignore[arg-type]
         return []

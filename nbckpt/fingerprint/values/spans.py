@@ -65,17 +65,3 @@ def span_of(array: np.ndarray) -> np.ndarray:
     lowest: tuple[Any, ...] = tuple(-1 if stride < 0 else 0 for stride in array.strides)
     corner = array[(*lowest, ...)].reshape(1).view("u1")
     return np.lib.stride_tricks.as_strided(corner, (end - first,), (1,))
-
-
-class _Memory:
-    def __init__(self, address: int, size: int) -> None:
-        self.__array_interface__ = {
-            "version": 3, "shape": (size,), "typestr": "|u1", "data": (address, False),
-        }  # fmt: skip
-
-
-def bytes_at(address: int, size: int) -> np.ndarray:
-    """Memory of the process as an array that may write; the caller keeps it alive."""
-    import numpy as np
-
-    return np.asarray(_Memory(address, size))

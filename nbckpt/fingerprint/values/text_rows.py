@@ -7,11 +7,12 @@ holds it, so that no text outlives its variable for a look.
 
 from __future__ import annotations
 
-import ctypes
 import sys
 from collections.abc import Callable, Sequence, Set
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
+
+from nbckpt.runtime.addresses import memory_at
 
 if TYPE_CHECKING:
     import numpy as np
@@ -102,5 +103,4 @@ def addresses_in(row: np.ndarray) -> np.ndarray:
     """The addresses of the objects of a row, on its memory."""
     import numpy as np
 
-    memory = (ctypes.c_char * row.nbytes).from_address(row.ctypes.data)
-    return np.frombuffer(memoryview(memory), np.uintp)
+    return np.frombuffer(memoryview(memory_at(row.ctypes.data, row.nbytes)), np.uintp)

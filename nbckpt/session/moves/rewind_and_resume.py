@@ -166,10 +166,12 @@ def move(
 
 def _origin(session: SessionParts, was: str | None, target: str) -> str | None:
     """The newest place on the line of `target` from which the session has gone back, if any."""
-    leads_on, known = session.timeline.is_ancestor, session.position.origin
-    is_on_its_line = bool(known and was) and leads_on(was, known)  # type: ignore[arg-type]
-    origins = (known, was) if is_on_its_line else (was, known)
-    return next((o for o in origins if o and o != target and leads_on(target, o)), None)
+    leads_on = session.timeline.is_ancestor
+    places = [i for i in (was, session.position.origin) if i and i != target]
+    ahead = [i for i in places if leads_on(target, i)]
+    if len(ahead) > 1 and leads_on(*ahead):
+        ahead.reverse()
+    return ahead[0] if ahead else None
 
 
 def restore_position(session: SessionParts, target: Checkpoint) -> None:

@@ -153,7 +153,7 @@ class Rerunning:
         return self._ended(piece, error, time.perf_counter() - began)
 
     def _overwritten(self, piece: Recorded) -> frozenset[str]:
-        """What a cell takes back of what was given by hand after it was recorded."""
+        """The values that a cell takes back, of those given by hand after it was recorded."""
         is_ancestor, at = self.session.timeline.is_ancestor, piece.checkpoint.id
         return overwritten(piece, {n for n, by in self._given.items() if not is_ancestor(by, at)})
 

@@ -1,4 +1,4 @@
-"""What was given by hand, by a fork or an update, is not taken back by the cells after it."""
+"""Values that were given by hand, by a fork or an update, are not taken back by the cells after it."""
 
 from __future__ import annotations
 

@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbckpt.capture.decode import Values
 from nbckpt.capture.restore import nothing_drawn
-from nbckpt.errors import (
-    NOT_YOURS,
-    CaptureError,
-    NbckptError,
-    StoreError,
-    line_of,
-)
+from nbckpt.errors import NOT_YOURS, CaptureError, NbckptError, StoreError, line_of
 from nbckpt.fingerprint.random_generators import NAMES as RANDOM
 from nbckpt.model import Checkpoint, Manifest, Refusal, Variable
 from nbckpt.runtime.user_code_errors import user_code_errors
