@@ -24,10 +24,10 @@ class StandIns:
     def attach(self) -> None:
         """Stand in for the magics from the next cell on."""
         self._shell.input_transformers_cleanup.append(self.transform)
-        magics = self._shell.magics_manager.magics
+        magics = self._shell.magics_manager.magics["line"]
+        magics.setdefault("checkpoint", self.tell)
         for name in ("nbckpt", *(v.name for v in verbs_at(Door.NOTEBOOK) if v.is_magic)):
-            magics["line"][name] = self._refuse
-        magics["line"]["checkpoint"] = self.tell
+            magics.setdefault(name, self._refuse)  # others may have one of these names
 
     def detach(self) -> None:
         """Give up the place to the magics themselves."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_OF_THE_PROCESS = ("asyncio", "nbckpt")
+_OF_THE_PROCESS = frozenset({"asyncio", "curio", "gevent", "greenlet", "nbckpt", "trio"})
 """Packages with `BaseException`s that are no failures: a cancelled task, our own ways out."""
+_MODULE_OF = type.__dict__["__module__"].__get__
 
 
 def user_code_errors(*besides: type[BaseException]) -> tuple[type[BaseException], ...]:
@@ -35,5 +36,7 @@ def user_code_errors_ignored() -> Iterator[None]:
 
 
 def _goes_through(kind: type[BaseException]) -> bool:
-    home = kind.__module__.partition(".")[0]
-    return kind in (KeyboardInterrupt, BaseExceptionGroup) or home in _OF_THE_PROCESS
+    if kind is KeyboardInterrupt or kind is BaseExceptionGroup:
+        return True
+    module = _MODULE_OF(kind)  # what a class or its metaclass says in its place may be anything
+    return type(module) is str and module.partition(".")[0] in _OF_THE_PROCESS

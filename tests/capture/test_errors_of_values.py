@@ -70,6 +70,36 @@ def test_a_frame_at_which_polars_panics_is_refused_by_name(
     assert (namespace["kept"], namespace["after"]) == ([1], 2)
 
 
+ODD_CLASSES = {
+    "no module": "class E(BaseException): __module__ = None",
+    "a module that is a number": "class E(BaseException): __module__ = 5",
+    "a metaclass that compares with nothing": (
+        "class M(type):\n    def __eq__(cls, other): 1 / 0\n    __hash__ = type.__hash__\n"
+        "class E(BaseException, metaclass=M): pass"
+    ),
+    "a metaclass that tells nothing": (
+        "class M(type):\n    def __getattribute__(cls, name):\n"
+        "        if name == '__module__': 1 / 0\n        return type.__getattribute__(cls, name)\n"
+        "class E(BaseException, metaclass=M): pass"
+    ),
+}
+
+
+@pytest.mark.parametrize("what", ODD_CLASSES)
+def test_an_odd_class_of_errors_is_no_reason_to_keep_nothing(
+    what: str, shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(shell, "%nbckpt auto on")
+    run(shell, f"{ODD_CLASSES[what]}\nkept = [1]")
+    run(shell, "class V:\n    def __reduce__(self): raise ValueError('no')\nv = V()")
+    run(shell, "kept.append(2)")
+
+    told = capsys.readouterr()
+    assert "Traceback" not in told.out + told.err
+    assert user_code_errors()
+    assert resumed(shell)["kept"] == [1, 2]
+
+
 def test_what_is_about_the_process_goes_through() -> None:
     class Own(BaseException):
         pass

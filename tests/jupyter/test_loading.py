@@ -110,3 +110,21 @@ def test_where_the_store_cannot_be_had_marked_cells_run_and_say_so(
     assert shell.input_transformers_cleanup == [
         t for t in shell.input_transformers_cleanup if "nbckpt" not in type(t).__module__
     ]
+
+
+def test_magics_of_others_stay_where_the_store_cannot_be_had(
+    shell: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell.run_cell("%unload_ext nbckpt").raise_error()
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("NBCKPT_STORE", str(tmp_path / "file"))
+    shell.register_magic_function(lambda line: f"own {line}", "line", "rerun")
+
+    shell.run_cell("%load_ext nbckpt")
+    shell.run_cell("%%checkpoint a\n%%capture\nx = 1").raise_error()
+
+    assert shell.run_line_magic("rerun", "it") == "own it"
+    assert shell.user_ns["x"] == 1
+    del shell.magics_manager.magics["line"]["rerun"]
+    monkeypatch.setenv("NBCKPT_STORE", str(tmp_path / ".nbckpt"))
+    shell.run_cell("%load_ext nbckpt").raise_error()

@@ -65,6 +65,22 @@ def test_after_looks_back_the_newer_ones_are_still_found_by_name(session: Sessio
     assert session.timeline.branches == {"main": session.position.id}
 
 
+def test_what_a_look_back_keeps_by_itself_is_not_the_line_that_one_is_on(session: Session) -> None:
+    for name in ("a", "b", "c"):
+        session.namespace["x"] = name
+        session.checkpoint(name)
+    session.rewind("b")
+    session.namespace["k"] = 1
+    session.rewind("a")
+
+    session.rewind("c")
+
+    assert session.namespace["x"] == "c"
+    session.rewind("a")
+    session.rewind("b")
+    assert session.namespace["x"] == "b"
+
+
 def test_names_of_the_newer_line_are_gone_once_something_was_made(session: Session) -> None:
     for name in ("a", "b"):
         session.namespace["x"] = name

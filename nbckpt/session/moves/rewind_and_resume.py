@@ -9,7 +9,7 @@ from nbckpt.capture import restore
 from nbckpt.capture.trust_gate import require_trusted
 from nbckpt.config.validate import require_text
 from nbckpt.errors import BranchNotFoundError, CheckpointNotFoundError
-from nbckpt.model import Checkpoint, size_of_all
+from nbckpt.model import AUTOMATIC, Checkpoint, size_of_all
 from nbckpt.session.moves.integrity import Inspection, refusal_to_resume
 from nbckpt.session.moves.move_result import MoveResult
 from nbckpt.session.moves.namespace_restore import bring_back, restore_all, set_state
@@ -169,9 +169,17 @@ def _origin(session: SessionParts, was: str | None, target: str) -> str | None:
     leads_on = session.timeline.is_ancestor
     places = [i for i in (was, session.position.origin) if i and i != target]
     ahead = [i for i in places if leads_on(target, i)]
-    if len(ahead) > 1 and leads_on(*ahead):
+    if len(ahead) > 1 and (leads_on(*ahead) or _is_offshoot(session, *ahead)):
         ahead.reverse()
     return ahead[0] if ahead else None
+
+
+def _is_offshoot(session: SessionParts, kept: str, origin: str) -> bool:
+    """True if a checkpoint only keeps what was unsaved beside the line of another one."""
+    checkpoint = session.timeline.checkpoints[kept]
+    if AUTOMATIC not in checkpoint.tags or checkpoint.cell.source or checkpoint.parent is None:
+        return False
+    return session.timeline.is_ancestor(checkpoint.parent, origin)
 
 
 def restore_position(session: SessionParts, target: Checkpoint) -> None:

@@ -108,9 +108,11 @@ def _head_of_arrow(table: Any) -> _Head:
 
 
 def _cell(value: Any) -> str:
-    if type(value).__module__ == "numpy" and hasattr(value, "item"):
+    home, shape = type(value).__module__.partition(".")[0], getattr(value, "shape", None)
+    if home == "numpy" and shape == ():
         value = value.item()
-    return str(value) if isinstance(value, _PRINTED) else _item(value)
+    is_scalar = isinstance(value, _PRINTED) or (home == "pandas" and shape is None)
+    return str(value) if is_scalar else _item(value)
 
 
 _PRINTED = (int, float, complex, date, time, timedelta, Decimal, type(None))
@@ -118,6 +120,7 @@ _TABLES = (
     ("pandas", "DataFrame", _head_of_pandas),
     ("pandas", "Series", _head_of_series),
     ("polars", "DataFrame", _head_of_polars),
+    ("polars", "Series", lambda series: _head_of_polars(series.to_frame())),
     ("pyarrow", "Table", _head_of_arrow),
 )
 

@@ -28,8 +28,6 @@ def given_at(timeline: Timeline, checkpoint_id: str) -> dict[str, str]:
     for checkpoint in timeline.ancestry(checkpoint_id):
         if checkpoint.made_by in BY_HAND:
             given |= dict.fromkeys({*checkpoint.bound} - bound_since - given.keys(), checkpoint.id)
-            if checkpoint.made_by == "fork":
-                break
         bound_since |= {*checkpoint.bound, *checkpoint.removed}
     return given
 
@@ -45,9 +43,22 @@ def overwritten(piece: Recorded, given: Set[str]) -> frozenset[str]:
 
 
 def binds_only(piece: Recorded, names: Set[str]) -> bool:
-    """True if all that a cell does is to bind some variables, without calling anything."""
+    """True if all that a cell does is to bind some variables, and not by what they hold.
+
+    It calls nothing, which might do more.
+    """
     body = parsed(without_marker(piece.cell.source)).body
-    return bool(body) and all(_is_binding(statement, names) for statement in body)
+    waiting = set(names)
+    for statement in body:
+        if not _is_binding(statement, names) or _read_in(statement) & waiting:
+            return False
+        waiting -= {n.id for n in ast.walk(statement) if isinstance(n, ast.Name)}
+    return bool(body)
+
+
+def _read_in(statement: ast.stmt) -> set[str]:
+    nodes = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
+    return {node.id for node in nodes if isinstance(node.ctx, ast.Load)}
 
 
 def _is_binding(statement: ast.stmt, names: Set[str]) -> bool:

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -491,6 +492,11 @@ def test_a_table_with_nothing_or_with_anything_in_it_is_shown() -> None:
 
     assert shown(pd.DataFrame()) == "0 rows, 0 columns"
     assert shown(pd.Series([1.5], name="s")).splitlines()[2].split() == ["0", "1.5"]
+    held = pd.DataFrame({"a": pd.Series([np.arange(9), pd.Period("2026-01"), pd.NA], dtype=object)})
+    assert [line.split(maxsplit=1)[1][:7] for line in shown(held).splitlines()[2:]] == [
+        "int64 [", "2026-01", "<NA>",
+    ]  # fmt: skip
+    assert shown(pytest.importorskip("polars").Series("s", [1.5])).splitlines()[1:] == ["s", "1.5"]
     lines = shown(odd).splitlines()
     assert lines[0] == "3 rows, 2 columns"
     assert len(lines) == 5

@@ -89,6 +89,26 @@ def test_once_a_cell_took_it_back_the_cells_after_it_count_again(middle: str, sh
     assert done.error is None
 
 
+@pytest.mark.parametrize("cell", ["n = n * 2", "n *= 2", "n = n * d * 2"])
+def test_a_cell_that_makes_it_of_what_was_given_runs(cell: str, shell: Any) -> None:
+    run_all(shell, *marked("d = 1; n = 10", cell, "m = n + 1", "fit = [d] * n"))
+    current_session.session().fork("base", values={"n": 60})
+
+    rerun(shell)
+
+    assert (shell.user_ns["n"], shell.user_ns["m"], len(shell.user_ns["fit"])) == (120, 121, 120)
+
+
+def test_two_forks_in_a_row_give_both_values(shell: Any) -> None:
+    run_all(shell, *marked("n = 10; d = 1", "n = 20", "d = 2", "fit = n + d"))
+    current_session.session().fork("base", values={"n": 60})
+    current_session.session().fork("base", values={"d": 5})
+
+    rerun(shell)
+
+    assert shell.user_ns["fit"] == 65
+
+
 def test_what_a_cell_bound_after_the_fork_is_no_longer_given(shell: Any) -> None:
     run_all(shell, *marked(*CELLS))
     current_session.session().fork("base", values={"n": 60})
@@ -118,6 +138,11 @@ def test_what_a_cell_bound_after_the_fork_is_no_longer_given(shell: Any) -> None
         ("[n, (k, m)] = 1, (2, 3)", False, {"n", "k"}),
         ("n, *k = 1, 2", False, {"n", "k"}),
         ("del n", False, {"n"}),
+        ("n = n * 2", False, {"n"}),
+        ("k = n + 1", False, {"k"}),
+        ("k = n + 1\nn = 3", False, {"n", "k"}),
+        ("n = m\nk = n", True, {"n", "k"}),
+        ("k = [n for n in range_]", False, {"k"}),
         ("", False, set()),
         ("n = (", False, set()),
         ("m = 3", False, set()),
