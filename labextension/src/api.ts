@@ -3,7 +3,7 @@
 import { asDetails, asDifference, asStrangers, asWritten } from './checks';
 import { Questions } from './questions';
 import type { IDetails, IDifference, IStrangers, IWritten } from './records';
-import type { IVerbs } from './timeline/verbs';
+import type { IRerunOptions, IVerbs } from './timeline/verbs';
 
 export { PATIENCE_S } from './questions';
 
@@ -26,24 +26,25 @@ export class Kernel implements IVerbs {
     return this._questions.ask('diff', { a, b }, asDifference);
   }
 
-  rewind(ref: string): Promise<IWritten> {
-    return this._write('rewind', { ref });
+  rewind(ref: string, other = false): Promise<IWritten> {
+    return this._write('rewind', { ref, other_notebook: other });
   }
 
   fork(
     ref: string,
     branch: string | null,
-    values: Readonly<Record<string, string>>
+    values: Readonly<Record<string, string>>,
+    other = false
   ): Promise<IWritten> {
-    return this._write('fork', { ref, branch, values });
+    return this._write('fork', { ref, branch, values, other_notebook: other });
   }
 
-  rerun(ref: string, options: { everything: boolean; fresh: boolean }): Promise<IWritten> {
-    return this._write('rerun', { ref, ...options });
+  rerun(ref: string, { other, ...options }: IRerunOptions): Promise<IWritten> {
+    return this._write('rerun', { ref, ...options, other_notebook: other });
   }
 
-  switch(branch: string): Promise<IWritten> {
-    return this._write('switch', { branch });
+  switch(branch: string, other = false): Promise<IWritten> {
+    return this._write('switch', { branch, other_notebook: other });
   }
 
   tag(ref: string, tag: string): Promise<IWritten> {

@@ -65,6 +65,7 @@ const asRow: Check<IRow> = shaped<IRow>({
   error: optional(text),
   progress: optional(progress),
   notebook: or(text, ''),
+  own: or(flag, true),
   trusted: or(flag, true)
 });
 
@@ -72,6 +73,7 @@ export const asRows: Check<IRow[]> = list(asRow);
 
 export const asStatus: Check<IStatus> = shaped<IStatus>({
   store: or(text, ''),
+  notebook: or(text, ''),
   branch: or(text, ''),
   position: optional(text),
   head: optional(text),

@@ -26,6 +26,8 @@ export interface IRow {
   /** Items done and in all, of a loop. */
   progress: [number, number] | null;
   notebook: string;
+  /** Whether the notebook that is looked at made it, or was there. */
+  own: boolean;
   /** Whether the user made it, or said to trust it. */
   trusted: boolean;
 }
@@ -47,6 +49,8 @@ export interface IBusy {
 
 export interface IStatus {
   store: string;
+  /** Name of the notebook; empty where it is not known. */
+  notebook: string;
   branch: string;
   /** The checkpoint that the namespace stands at. */
   position: string | null;

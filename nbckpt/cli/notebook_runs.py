@@ -12,6 +12,7 @@ from nbckpt.errors import BranchNotFoundError
 from nbckpt.text.escape import on_a_line
 from nbckpt.verbs.arguments import JSON, TERMINAL_ONLY, Door, argument, flag
 from nbckpt.verbs.calls import DONE, NOTEBOOK_FAILED, UNANSWERED, Answer, Call
+from nbckpt.verbs.other_notebooks import require_own_branch, require_own_ref
 from nbckpt.verbs.registry import at, declare
 
 if TYPE_CHECKING:
@@ -110,6 +111,7 @@ def _rerun(call: Call) -> Answer:
     from nbckpt.jupyter.runner import rerun as headless
 
     asked = call.arguments
+    require_own_ref(call, asked.ref)
     done = headless.rerun(
         call.session, asked.ref, fresh=asked.fresh, everything=asked.all, tell=call.warn
     )
@@ -123,6 +125,7 @@ def _resume(call: TerminalCall) -> Answer:
     from nbckpt.timeline.references import unknown_branch
 
     session, asked = call.session, call.arguments
+    require_own_branch(call, asked.branch)
     branch = asked.branch or session.position.branch
     if session.timeline.head(branch) is None:
         raise BranchNotFoundError(unknown_branch(session.timeline, branch))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from nbckpt.cli.showing import say, warn, width
 from nbckpt.errors import UsageError
+from nbckpt.text.escape import on_a_line
 from nbckpt.verbs.calls import Call
 
 if TYPE_CHECKING:
@@ -63,6 +64,13 @@ class TerminalCall(Call):
             with uncollected():
                 self._session = _session_of(self.store, getattr(self.arguments, "notebook", None))
         return self._session
+
+    def confirm(self, question: str) -> bool | None:
+        """Ask at the terminal; None where there is none, or the answer is for a program."""
+        if not sys.stdin.isatty() or getattr(self.arguments, "json", False):
+            return None
+        print(f"{on_a_line(question)} [y/N] ", end="", file=sys.stderr, flush=True)
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
 
     def tell(self, text: str) -> None:
         """Write lines to stderr while the verb goes on."""

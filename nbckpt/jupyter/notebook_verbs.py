@@ -18,6 +18,7 @@ from nbckpt.verbs.arguments import LATEST, NOTEBOOK_ONLY, Door, argument
 from nbckpt.verbs.calls import Answer, Call
 from nbckpt.verbs.looking import stood
 from nbckpt.verbs.model_calls import calls_text
+from nbckpt.verbs.other_notebooks import require_own_ref
 from nbckpt.verbs.registry import VERBS, at, declare
 
 
@@ -35,6 +36,12 @@ class NotebookCall(Call):
     def session(self) -> Session:
         """The notebook's."""
         return self.cells.session
+
+    def confirm(self, question: str) -> bool | None:
+        """Ask below the cell; None where no front end can."""
+        from nbckpt.jupyter.confirming import confirmed
+
+        return confirmed(self.cells.shell, question)
 
     def tell(self, text: str) -> None:
         """Print lines while the verb goes on."""
@@ -167,6 +174,7 @@ def _rerun(call: NotebookCall) -> Answer:
     from nbckpt.verbs.moving import reran
 
     asked, cells = call.arguments, call.cells
+    require_own_ref(call, asked.ref)
     if asked.awaited:
         return Answer(
             shown=rerunning.magic_async(cells, asked.ref, fresh=asked.fresh, everything=asked.all)

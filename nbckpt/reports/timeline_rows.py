@@ -83,7 +83,7 @@ class Listing:
         for branch, head in timeline.branches.items():
             heads.setdefault(head, []).append(branch)
         ledger = ledger_of(self._session.store, timeline)
-        known = self._known
+        known, own = self._known, timeline.of_notebook(self._session.notebook)
         found: dict[str, Row] = {}
         for i in reversed(ids[:limit]):
             checkpoint = timeline.checkpoints[i]
@@ -94,11 +94,13 @@ class Listing:
                 or row is None
                 or row["heads"] != heads.get(i, [])
                 or (row["calls"], row["cost_usd"]) != (spent.calls, spent.paid_usd)
+                or row["own"] is not (i in own)
             ):
                 parent = checkpoint.parent
                 row = {
                     **row_of(checkpoint, heads.get(i, ()), spent),
                     "parent": parent if parent in timeline.checkpoints else None,
+                    "own": i in own,
                 }
             found[i] = row
             known[i] = checkpoint, row
@@ -141,6 +143,7 @@ def row_of(checkpoint: Checkpoint, heads: Iterable[str] = (), spent: Spent = NOT
         "error": checkpoint.error,
         "progress": None if progress is None else list(progress[1:]),
         "notebook": checkpoint.notebook,
+        "own": True,
     }
 
 
@@ -164,6 +167,7 @@ def status_of(
     """
     return {
         "store": str(session.store.path),
+        "notebook": session.notebook,
         "branch": session.position.branch,
         "position": session.position.id,
         "head": session.timeline.branches.get(session.position.branch),
@@ -184,6 +188,7 @@ def details_of(session: Session, checkpoint: Checkpoint) -> dict[str, Any]:
         "row": {
             **row_of(checkpoint, heads, ledger.of(checkpoint.id)),
             "parent": parent and parent.id,
+            "own": not session.position.is_foreign(checkpoint),
         },
         "source": checkpoint.cell.source,
         "execution_count": checkpoint.cell.execution_count,

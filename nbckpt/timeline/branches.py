@@ -132,6 +132,10 @@ class Branches:
         own = (m for m in reversed(self._moves) if m.notebook == notebook and m.checkpoint)
         return next((m.checkpoint for m in own if m.branch == branch), None)
 
+    def stands_of(self, notebook: str) -> set[str]:
+        """Ids of the checkpoints to which a notebook's sessions moved a branch."""
+        return {m.checkpoint for m in self._moves if m.notebook == notebook and m.checkpoint}
+
     def moves_to(self, checkpoints: Container[str]) -> list[Record]:
         """The records of the moves to these checkpoints."""
         return [

@@ -60,6 +60,24 @@ def last_branch_of(fold: Fold, notebook: str) -> str | None:
     return max(known)[1] if known else None
 
 
+def of_notebook(fold: Fold, notebook: str) -> set[str]:
+    """Ids of what a notebook made, or stands beyond; all, where its name is not known.
+
+    What nobody is known to have made counts as its own.
+    """
+    placed = fold.places.placed
+    if not notebook:
+        return set(placed)
+    made = [i for i, p in placed.items() if p.notebook == notebook]
+    walked: set[str] = set()
+    for start in (*made, *fold.branches.stands_of(notebook)):
+        for i in fold.lineage.line(start):
+            if i in walked:
+                break
+            walked.add(i)
+    return walked.union(i for i, p in placed.items() if not p.notebook)
+
+
 def last_stand(fold: Fold, branch: str, notebook: str) -> str | None:
     """Id of where a notebook stood last on a branch, or of its newest there; None if none is."""
     stood = fold.branches.last_stand_of(notebook, branch)

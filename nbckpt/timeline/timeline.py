@@ -281,6 +281,11 @@ class Timeline:
         return listings.last_branch_of(self.fold, notebook)
 
     @alone
+    def of_notebook(self, notebook: str) -> set[str]:
+        """Ids of the checkpoints that a notebook has made, or whose line it is on; all for ""."""
+        return listings.of_notebook(self.fold, notebook)
+
+    @alone
     def own_head(self, branch: str, notebook: str) -> Checkpoint | None:
         """Checkpoint that a notebook resumes from on a branch: its head, unless another notebook's.
 

@@ -55,6 +55,8 @@ class Argument(NamedTuple):
         The beginning of the message if it is missing.
     is_rest
         True if it is the rest of a line as it was typed, in quotes or not.
+    is_rare
+        True if a message tells of it where it is of use: no usage of one line does.
     """
 
     flags: tuple[str, ...]
@@ -64,6 +66,7 @@ class Argument(NamedTuple):
     request: str = ""
     question: str = MISSING
     is_rest: bool = False
+    is_rare: bool = False
 
     @property
     def is_option(self) -> bool:

@@ -88,6 +88,11 @@ class Call(ABC):
         """The folder of the store, which need not be there."""
         return self.store.path
 
+    def confirm(self, question: str) -> bool | None:
+        """The user's yes or no to a question; None where nobody can be asked."""
+        del question
+        return None
+
     @abstractmethod
     def tell(self, text: str) -> None:
         """Say something while the verb goes on."""

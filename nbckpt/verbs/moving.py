@@ -23,6 +23,7 @@ from nbckpt.verbs.arguments import (
     flag,
 )
 from nbckpt.verbs.calls import Answer, Call
+from nbckpt.verbs.other_notebooks import OTHER_NOTEBOOK, require_own_branch, require_own_ref
 from nbckpt.verbs.registry import WRITES, at, declare
 
 AWAITED = "--awaited"
@@ -53,6 +54,7 @@ def rewind(ref: str | Look) -> MoveResult:
     "rewind",
     "move the branch back to a checkpoint; `rewind -` undoes it",
     REF,
+    OTHER_NOTEBOOK,
     *OF_NOTEBOOK,
     function=rewind,
     panel=WRITES,
@@ -60,6 +62,7 @@ def rewind(ref: str | Look) -> MoveResult:
     writes=True,
 )
 def _rewind(call: Call) -> Answer:
+    require_own_ref(call, call.arguments.ref)
     return moved(call.session, call.session.rewind(call.arguments.ref), "rewound to")
 
 
@@ -67,6 +70,7 @@ def _rewind(call: Call) -> Answer:
 def _rewind_detached(call: Call) -> Answer:
     from nbckpt.session import detached
 
+    require_own_ref(call, call.arguments.ref)
     return pointed(detached.rewind(call.session, call.arguments.ref))
 
 
@@ -111,6 +115,7 @@ def fork(ref: str | Look, branch: str | None = None, /, **values: object) -> Mov
         request="values",
         help="variables that are to be other than at REF",
     ),
+    OTHER_NOTEBOOK,
     *OF_NOTEBOOK,
     function=fork,
     panel=WRITES,
@@ -120,6 +125,7 @@ def fork(ref: str | Look, branch: str | None = None, /, **values: object) -> Mov
 )
 def _fork(call: Call) -> Answer:
     asked = call.arguments
+    require_own_ref(call, asked.ref)
     done = call.session.fork(asked.ref, asked.branch, expressions=asked.expressions)
     given = f", with {', '.join(asked.expressions)}" if asked.expressions else ""
     did = f"on new branch {call.session.position.branch!r}{given}, forked at"
@@ -131,6 +137,7 @@ def _fork_detached(call: Call) -> Answer:
     from nbckpt.session import detached
 
     asked = call.arguments
+    require_own_ref(call, asked.ref)
     return pointed(detached.fork(call.session, asked.ref, asked.branch, asked.expressions))
 
 
@@ -149,6 +156,7 @@ def switch(branch: str) -> MoveResult:
     "switch",
     "choose the branch that a notebook resumes on",
     argument("branch", metavar="BRANCH", names=BRANCH),
+    OTHER_NOTEBOOK,
     *OF_NOTEBOOK,
     function=switch,
     panel=WRITES,
@@ -156,6 +164,7 @@ def switch(branch: str) -> MoveResult:
     writes=True,
 )
 def _switch(call: Call) -> Answer:
+    require_own_branch(call, call.arguments.branch)
     done = call.session.switch(call.arguments.branch)
     return moved(call.session, done, f"on branch {call.session.position.branch!r}, at")
 
@@ -164,6 +173,7 @@ def _switch(call: Call) -> Answer:
 def _switch_detached(call: Call) -> Answer:
     from nbckpt.session import detached
 
+    require_own_branch(call, call.arguments.branch)
     return pointed(detached.switch(call.session, call.arguments.branch))
 
 
@@ -207,6 +217,7 @@ def rerun(
     flag("--fresh", help="replay no model call"),
     flag("--all", help="also the cells that the change cannot have reached", request="everything"),
     flag(AWAITED, help=SUPPRESS, doors=NOTEBOOK_ONLY),
+    OTHER_NOTEBOOK,
     *OF_NOTEBOOK,
     function=rerun,
     panel=WRITES,
@@ -217,6 +228,7 @@ def _rerun(call: Call) -> Answer:
     from nbckpt.steps.rerun import rerun as reruns
 
     asked = call.arguments
+    require_own_ref(call, asked.ref)
     return reran(
         call, reruns.rerun(call.session, asked.ref, fresh=asked.fresh, everything=asked.all)
     )
@@ -257,6 +269,7 @@ def resume(branch: str | None = None, *, fallback: bool = False) -> MoveResult:
     flag("--fallback", help="the newest whole checkpoint, if the head is damaged"),
     argument("-c", metavar="CODE", dest="code", help="run this and leave", doors=TERMINAL_ONLY),
     flag("--once", help="only if the notebook is nowhere yet", doors=PANEL_ONLY),
+    OTHER_NOTEBOOK,
     STORE,
     NOTEBOOK,
     function=resume,
@@ -270,6 +283,7 @@ Code for -c, or a console:
 )
 def _resume(call: Call) -> Answer:
     asked = call.arguments
+    require_own_branch(call, asked.branch)
     done = call.session.resume(asked.branch, fallback=asked.fallback)
     return moved(call.session, done, "resumed at")
 

@@ -30,6 +30,7 @@ class _Shape(NamedTuple):
     optional: str
     n_words: int  # with one for all values
     options: tuple[str, ...]
+    flags: tuple[str, ...]
 
 
 @lru_cache(maxsize=256)
@@ -42,7 +43,8 @@ def _shape(verb: Verb, door: Door) -> _Shape:
         values=next((a.dest for a in own if a.names == VALUE), ""),
         optional=next((a.dest for a in words if a.how.get("nargs") == "?"), ""),
         n_words=sum(not a.is_rest for a in words),
-        options=tuple(a.flags[-1] for a in own if a.is_option),
+        options=tuple(a.flags[-1] for a in own if a.is_option and not a.is_flag),
+        flags=tuple(a.flags[-1] for a in own if a.is_flag),
     )
 
 
@@ -127,7 +129,9 @@ def _words(verb: Verb, line: str, expand: Callable[[str], str]) -> list[str]:
     if shape.values:
         from nbckpt.config import assignments
 
-        options: list[str] = []
+        options = [flag for flag in shape.flags if re.search(_FLAG.format(flag), f" {line}")]
+        for flag in options:
+            line = re.sub(_FLAG.format(flag), "", f" {line}", count=1)
         for flag in shape.options:
             if found := re.search(_OPTION.format(flag), f" {line}"):
                 options += [flag, found["value"]]
@@ -147,6 +151,8 @@ def _words(verb: Verb, line: str, expand: Callable[[str], str]) -> list[str]:
     return [*words[: shape.n_words], *(["--", rest] if rest else [])]
 
 
+_FLAG = r"\s{}(?=\s|$)"
+"""An option without a value, among expressions."""
 _OPTION = r"\s{}(?:\s+|=)(?P<quote>['\"]?)(?P<value>[\w.+-]+)(?P=quote)(?=\s|$)"
 """An option and its value, among expressions."""
 

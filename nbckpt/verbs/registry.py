@@ -99,7 +99,7 @@ class Verb:
 
     def usage_at(self, door: Door) -> str:
         """Return the way to write it through `door`."""
-        own = [a for a in self.arguments_of(door) if not a.is_hidden]
+        own = [a for a in self.arguments_of(door) if not (a.is_hidden or a.is_rare)]
         ordered = [a.usage for a in own if not a.is_option] + [a.usage for a in own if a.is_option]
         words = f"nbckpt {self.name}" if door == Door.TERMINAL else self.magic
         return f"{words} {self.usage or ' '.join(ordered)}".strip()

@@ -67,6 +67,7 @@ class Notebook(Parts):
         self.errors: list[str] = []
         self.sidebar = Sidebar(page)
         self._begun = 0
+        self._store = application.root
         dialog = page.locator(".jp-Dialog", has_text=UNLISTED)
         page.add_locator_handler(dialog, lambda found: found.locator(".jp-mod-reject").click())
         page.on("console", self._note)
@@ -99,10 +100,12 @@ class Notebook(Parts):
         self.load(*sources, "%timeline")
         self.root.wait_for()
 
-    def load(self, *sources: str) -> None:
-        """New cells, a new namespace, a new store; the cells run."""
-        self._begun += 1
-        store = self.application.root / f"{Path(self.page.url).stem}-{self._begun}"
+    def load(self, *sources: str, is_shared: bool = False) -> None:
+        """New cells, a new namespace, a new store, or that of the last `load`; the cells run."""
+        self._begun += not is_shared
+        if not is_shared:
+            self._store = self.application.root / f"{Path(self.page.url).stem}-{self._begun}"
+        store = self._store
         first = f"%reset -f\nimport os\nos.environ['NBCKPT_STORE'] = {str(store)!r}"
         loading = "%unload_ext nbckpt\n%load_ext nbckpt" if self._begun > 1 else "%load_ext nbckpt"
         self.fill(f"{first}\n{loading}", *sources, "")

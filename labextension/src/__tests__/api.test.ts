@@ -45,14 +45,14 @@ test('answers find their questions, whatever order they come in', async () => {
 test('a question says what is asked for', () => {
   const { kernel, sent } = paper();
 
-  void kernel.fork('a', null, { k: '5' }).catch(() => undefined);
+  void kernel.fork('a', null, { k: '5' }, true).catch(() => undefined);
 
   assert.deepEqual(
     { ...last(sent), id: 0 },
     {
       id: 0,
       op: 'fork',
-      args: { ref: 'a', branch: null, values: { k: '5' } }
+      args: { ref: 'a', branch: null, values: { k: '5' }, other_notebook: true }
     }
   );
   kernel.dispose();
@@ -128,7 +128,7 @@ test('a sign of life makes a read wait on', async () => {
 test('what changes the kernel is waited for as long as it takes, and says what for', async () => {
   mock.timers.enable({ apis: ['setInterval'] });
   const { kernel, sent, waits } = paper();
-  const asked = kernel.rerun('a', { everything: true, fresh: false });
+  const asked = kernel.rerun('a', { everything: true, fresh: false, other: false });
 
   kernel.receive({ id: last(sent).id, waits: 'waits until the cell has ended' });
   mock.timers.tick(3_600_000);

@@ -18,7 +18,7 @@ const ROWS = [
 ];
 
 function ids(query: string, automatic = true): string[] {
-  return listed(ROWS, { query, automatic }, []).map(one => one.id);
+  return listed(ROWS, { query, automatic, others: false }, []).map(one => one.id);
 }
 
 test('a word is a part of the name or of the note', () => {
@@ -48,7 +48,7 @@ test('an unknown word with a colon is a part of the name', () => {
 });
 
 test('a checkpoint that is left out ties its children to its parent', () => {
-  const result = listed(ROWS, { query: '', automatic: false }, []);
+  const result = listed(ROWS, { query: '', automatic: false, others: false }, []);
 
   assert.deepEqual(
     result.map(one => [one.id, one.parent, one.skips]),
@@ -62,10 +62,24 @@ test('a checkpoint that is left out ties its children to its parent', () => {
 });
 
 test('where the user stands is listed, automatic or not', () => {
-  const result = listed(ROWS, { query: '', automatic: false }, ['cell-2']);
+  const result = listed(ROWS, { query: '', automatic: false, others: false }, ['cell-2']);
 
   assert.deepEqual(
     result.map(one => one.id),
     ['load', 'cell-2', 'train', 'broken']
   );
+});
+
+test("another notebook's are listed where they are asked for, or stood on", () => {
+  const rows = [
+    row('mine', null),
+    row('theirs', null, { own: false, notebook: 'b' }),
+    row('beyond', 'theirs')
+  ];
+  const shown = (others: boolean, kept: string[] = []): string[] =>
+    listed(rows, { query: '', automatic: true, others }, kept).map(one => one.id);
+
+  assert.deepEqual(shown(false), ['mine', 'beyond']);
+  assert.deepEqual(shown(true), ['mine', 'theirs', 'beyond']);
+  assert.deepEqual(shown(false, ['theirs']), ['mine', 'theirs', 'beyond']);
 });

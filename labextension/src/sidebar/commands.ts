@@ -4,7 +4,7 @@ import { InputDialog, Notification } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { LabIcon } from '@jupyterlab/ui-components';
 import type { CommandRegistry } from '@lumino/commands';
-import type { IWritten } from '../records';
+import type { IRow, IWritten } from '../records';
 import { branchesIcon, keepIcon } from './icons';
 import type { ILinked, Links } from './kernellinks';
 import type { Marks } from './marks';
@@ -59,12 +59,18 @@ export function addCommands(parts: ICommandParts): void {
     ...ofCell(parts)
   ]) {
     commands.addCommand(id, {
-      // The palette ranks what is typed by labels first, and `nbckpt` is what is typed.
-      label: ({ isPalette }) => (isPalette && !/nbckpt/.test(label) ? `nbckpt: ${label}` : label),
+      // Jupyter has checkpoints of files. And the palette ranks what is typed by labels first.
+      label: ({ isPalette, isApart }) =>
+        (isPalette || isApart) && !/nbckpt/.test(label) ? `nbckpt: ${label}` : label,
       caption,
       isEnabled,
       ...(icon ? { icon } : {}),
-      describedBy: { args: { type: 'object', properties: { isPalette: { type: 'boolean' } } } },
+      describedBy: {
+        args: {
+          type: 'object',
+          properties: { isPalette: { type: 'boolean' }, isApart: { type: 'boolean' } }
+        }
+      },
       execute: async () => {
         try {
           await execute();
@@ -201,7 +207,7 @@ function ofCell(parts: ICommandParts): ICommand[] {
       isEnabled,
       execute: async () => {
         const linked = current(parts);
-        const options = { everything: false };
+        const options = { everything: false, other: false };
         tell(await page.rerun(linked.panel, linked.link, required(ref(), trans), options));
       }
     }
@@ -229,18 +235,37 @@ async function checkpoint(parts: ICommandParts): Promise<void> {
 async function switchBranch(parts: ICommandParts): Promise<void> {
   const { trans } = parts;
   const { link } = current(parts);
-  const branches = [...new Set(link.rows.flatMap(row => row.heads))].sort();
+  const branches = branchesIn(link.rows, trans);
+  const names = [...branches.keys()];
   const { button, value } = await InputDialog.getItem({
     title: trans.__('Switch to a branch'),
     label: trans.__('Branch:'),
-    items: branches,
-    current: Math.max(0, branches.indexOf(link.status?.branch ?? '')),
+    items: names,
+    current: Math.max(0, names.indexOf(link.status?.branch ?? '')),
     okLabel: trans.__('Switch'),
     cancelLabel: trans.__('Cancel')
   });
-  if (button.accept && value !== null) {
-    tell(await link.write('switch', { branch: value }));
+  const chosen = branches.get(value ?? '');
+  if (button.accept && chosen !== undefined) {
+    const { branch, own } = chosen;
+    tell(await link.write('switch', { branch, other_notebook: !own }));
   }
+}
+
+/** Branches as the user chooses them: his own first; of another's the notebook is named. */
+function branchesIn(
+  rows: readonly IRow[],
+  trans: TranslationBundle
+): Map<string, { branch: string; own: boolean }> {
+  const heads = rows
+    .flatMap(row => row.heads.map(branch => ({ branch, own: row.own, notebook: row.notebook })))
+    .sort((a, b) => Number(b.own) - Number(a.own) || a.branch.localeCompare(b.branch));
+  return new Map(
+    heads.map(({ branch, own, notebook }) => [
+      own ? branch : trans.__('%1, of the notebook %2', branch, notebook),
+      { branch, own }
+    ])
+  );
 }
 
 function current({ links, trans }: ICommandParts): ILinked {

@@ -48,16 +48,22 @@ export class Pages {
    * Rewind the kernel to `ref`, and the page with it.
    *
    * @param ref - `-` for where the session stood before
+   * @param other - whether it may be another notebook's
    * @returns what the kernel says, and what became of the page; no text if the user cancelled
    */
-  async rewind(panel: NotebookPanel, link: KernelLink, ref: string): Promise<IWritten> {
+  async rewind(
+    panel: NotebookPanel,
+    link: KernelLink,
+    ref: string,
+    other = false
+  ): Promise<IWritten> {
     const returning = ref === '-' ? this._leftAt(link) : null;
     if (this._settings.how() === 'never' || (ref === '-' && returning?.page.cells.length === 0)) {
-      return this._rewound(link, ref, null);
+      return this._rewound(link, { ref, other }, null);
     }
     const page = returning?.page ?? (await asked(link, ref));
     if (page instanceof Error) {
-      const written = await this._rewound(link, ref, null);
+      const written = await this._rewound(link, { ref, other }, null);
       return withText(written, this._words.__('The cells stay as they are: %1', page.message));
     }
     const plan = planOf(contents(panel), page);
@@ -66,16 +72,16 @@ export class Pages {
     if (answer === 'cancel') {
       return NOTHING;
     }
-    return this._rewound(link, ref, answer === 'cells' ? { panel, page } : null);
+    return this._rewound(link, { ref, other }, answer === 'cells' ? { panel, page } : null);
   }
 
   /** Rewind, and then the page; what it was is kept for the way back. */
   private async _rewound(
     link: KernelLink,
-    ref: string,
+    { ref, other }: { ref: string; other: boolean },
     target: { panel: NotebookPanel; page: IPage } | null
   ): Promise<IWritten> {
-    const written = await link.write('rewind', { ref });
+    const written = await link.write('rewind', { ref, other_notebook: other });
     if (written.error !== null || target?.panel.isDisposed) {
       return written;
     }

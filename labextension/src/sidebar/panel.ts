@@ -12,6 +12,7 @@ import type { Cache } from './cache';
 import type { KernelLink } from './kernellink';
 import type { ILinked, Links } from './kernellinks';
 import { NotebookView } from './notebookview';
+import { leaveShortcuts } from './shortcuts';
 import { type IPlight, type Remedy, stateNode } from './states';
 import type { IPageVerbs } from './verbs';
 
@@ -51,6 +52,7 @@ export class CheckpointsPanel extends Widget {
     this._name = make('h2', 'sideName');
     this._body = make('div', 'sheet');
     this.node.append(make('header', 'sideHead', {}, [this._name]), this.attention, this._body);
+    this._endShortcuts = leaveShortcuts(this.node, _parts.commands);
     links.currentChanged.connect(() => {
       this.update();
     }, this);
@@ -81,6 +83,7 @@ export class CheckpointsPanel extends Widget {
       return;
     }
     Signal.clearData(this);
+    this._endShortcuts();
     for (const view of this._views.values()) {
       view.dispose();
     }
@@ -182,6 +185,7 @@ export class CheckpointsPanel extends Widget {
     this._body.replaceChildren(stateNode(plight, this._parts.words, act));
   }
 
+  private readonly _endShortcuts: () => void;
   private readonly _name: HTMLElement;
   private readonly _body: HTMLElement;
   private readonly _views = new Map<KernelLink, NotebookView>();

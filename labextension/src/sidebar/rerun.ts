@@ -14,6 +14,8 @@ import { asRerunPlan, chosen, failure, firstLine, summary, type IPlanned } from 
 export interface IRerunOptions {
   /** All cells below, also those that stand as they would after it. */
   everything: boolean;
+  /** Whether the checkpoint may be another notebook's. */
+  other: boolean;
 }
 
 /** Reruns in the page. */
@@ -65,7 +67,7 @@ export class Reruns {
       return done(words.__('Below %1 nothing is stale.', name));
     }
     if (plan.rewinds) {
-      const rewound = await link.write('rewind', { ref });
+      const rewound = await link.write('rewind', { ref, other_notebook: options.other });
       if (rewound.error !== null) {
         return rewound;
       }

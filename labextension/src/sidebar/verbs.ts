@@ -3,20 +3,20 @@
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import { asDetails, asDifference, asStrangers } from '../checks';
 import type { IDetails, IDifference, IStrangers, IWritten } from '../records';
-import type { IVerbs } from '../timeline/verbs';
+import type { IRerunOptions, IVerbs } from '../timeline/verbs';
 import type { KernelLink } from './kernellink';
 import type { ILinked } from './kernellinks';
 
 /** What concerns the notebook's cells, too. */
 export interface IPageVerbs {
   /** Rewind, and take the cells back as well if the user wants that. */
-  rewind(panel: NotebookPanel, link: KernelLink, ref: string): Promise<IWritten>;
+  rewind(panel: NotebookPanel, link: KernelLink, ref: string, other?: boolean): Promise<IWritten>;
   /** Run the notebook's own cells again, after having told which. */
   rerun(
     panel: NotebookPanel,
     link: KernelLink,
     ref: string,
-    options: { everything: boolean }
+    options: { everything: boolean; other: boolean }
   ): Promise<IWritten>;
 }
 
@@ -39,28 +39,33 @@ export class NotebookVerbs implements IVerbs {
     return this._linked.link.ask('diff', { a, b }, asDifference);
   }
 
-  rewind(ref: string): Promise<IWritten> {
+  rewind(ref: string, other = false): Promise<IWritten> {
     const { panel, link } = this._linked;
-    return this._page ? this._page.rewind(panel, link, ref) : link.write('rewind', { ref });
+    return this._page
+      ? this._page.rewind(panel, link, ref, other)
+      : link.write('rewind', { ref, other_notebook: other });
   }
 
   fork(
     ref: string,
     branch: string | null,
-    values: Readonly<Record<string, string>>
+    values: Readonly<Record<string, string>>,
+    other = false
   ): Promise<IWritten> {
-    return this._linked.link.write('fork', { ref, branch, values });
+    const { link } = this._linked;
+    return link.write('fork', { ref, branch, values, other_notebook: other });
   }
 
-  rerun(ref: string, options: { everything: boolean; fresh: boolean }): Promise<IWritten> {
+  rerun(ref: string, options: IRerunOptions): Promise<IWritten> {
     const { panel, link } = this._linked;
+    const { other, ...how } = options;
     return this._page
       ? this._page.rerun(panel, link, ref, options)
-      : link.write('rerun', { ref, ...options });
+      : link.write('rerun', { ref, ...how, other_notebook: other });
   }
 
-  switch(branch: string): Promise<IWritten> {
-    return this._linked.link.write('switch', { branch });
+  switch(branch: string, other = false): Promise<IWritten> {
+    return this._linked.link.write('switch', { branch, other_notebook: other });
   }
 
   tag(ref: string, tag: string): Promise<IWritten> {

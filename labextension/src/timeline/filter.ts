@@ -7,6 +7,8 @@ export interface IFilter {
   query: string;
   /** Whether checkpoints that were made by themselves are listed. */
   automatic: boolean;
+  /** Whether those of other notebooks are listed. */
+  others: boolean;
 }
 
 /** A row that is listed, and what its line leaves out. */
@@ -25,12 +27,14 @@ type Test = (row: IRow) => boolean;
  * The rows that pass, each tied to its nearest ancestor that passes too.
  *
  * @param rows - oldest first, a parent before its children
- * @param kept - ids that are listed although they were made automatically: where the user stands
+ * @param kept - ids that are listed whatever made them: where the user stands
  */
 export function listed(rows: readonly IRow[], filter: IFilter, kept: readonly string[]): IListed[] {
   const tests = parse(filter.query);
   const passes = (row: IRow): boolean =>
-    (filter.automatic || !row.automatic || row.heads.length > 0 || kept.includes(row.id)) &&
+    (kept.includes(row.id) ||
+      ((filter.others || row.own) &&
+        (filter.automatic || !row.automatic || row.heads.length > 0))) &&
     tests.every(test => test(row));
   const nearest = new Map<string, string | null>();
   const result: IListed[] = [];

@@ -84,6 +84,36 @@ export function rewindForm(
   });
 }
 
+/** Ask before a move to what another notebook has made. */
+export function otherForm(
+  what: string,
+  row: { name: string; notebook: string },
+  words: IWords,
+  onSubmit: () => void,
+  onCancel: () => void
+): IForm {
+  return form('other', {
+    title: words.__('%1?', what),
+    submit: words.__('Go there'),
+    fields: [
+      make('p', 'hint', {}, [
+        words.__(
+          '%1 is a checkpoint of the notebook %2: its variables take the place of those of this one. What is there now is checkpointed first.',
+          row.name,
+          row.notebook
+        )
+      ])
+    ],
+    first: () => null,
+    words,
+    onSubmit: () => {
+      onSubmit();
+      return '';
+    },
+    onCancel
+  });
+}
+
 /** Options of a rerun. */
 export function rerunForm(
   name: string,

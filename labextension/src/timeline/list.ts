@@ -77,12 +77,16 @@ export class ListView {
 
   /** Show these, oldest first. */
   show(listed: readonly IListed[], status: IStatus, now: number): void {
+    const here = standing(listed, status);
+    const hasMoved = status.position !== (this._status?.position ?? null);
     this._listed = listed;
-    this._layout = layout(listed, standing(listed, status));
+    this._layout = layout(listed, here);
     this._status = status;
     this._now = now;
-    if (this._active === null || this._rowOf(this._active) === undefined) {
-      this._active = status.position ?? listed[listed.length - 1]?.id ?? null;
+    const isGone = !listed.some(one => one.id === this._active);
+    if (isGone || (hasMoved && this._selected[0] === null && here !== null)) {
+      this._active =
+        here ?? (listed.filter(one => one.row.own).pop() ?? listed[listed.length - 1])?.id ?? null;
     }
     this._redraw();
     this._place();

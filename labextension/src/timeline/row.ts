@@ -35,6 +35,7 @@ export function fillRow(element: HTMLElement, look: IRowLook): void {
   element.classList.toggle('nbckpt-is-position', look.isPosition);
   element.classList.toggle('nbckpt-is-automatic', row.automatic);
   element.classList.toggle('nbckpt-is-strange', !row.trusted);
+  element.classList.toggle('nbckpt-is-other', !row.own);
   element.replaceChildren(
     graph(look),
     make('span', 'what', {}, [
@@ -90,6 +91,13 @@ function labels({ row, isPosition, branch, words }: IRowLook): HTMLElement[] {
           )
         ]
       : []),
+    ...(row.own
+      ? []
+      : [
+          make('span', 'label is-other', { title: words.__('Made by another notebook') }, [
+            row.notebook
+          ])
+        ]),
     ...(row.trusted
       ? []
       : [
@@ -129,6 +137,7 @@ function spoken({ row, isPosition, now, words }: IRowLook): string {
     row.name,
     stateText(row, words) || words.__('done'),
     isPosition ? words.__('you are here') : '',
+    row.own ? '' : words.__('of the notebook %1', row.notebook),
     row.trusted ? '' : words.__('not trusted'),
     row.heads.length > 0
       ? words.__('head of %1', row.heads.join(', '))

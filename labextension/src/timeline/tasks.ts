@@ -4,11 +4,11 @@ import type { IRow, IWritten } from '../records';
 import { cellsOf } from './cells';
 import { button } from './dom';
 import { forkForm, type IForkRequest } from './fork';
-import { rerunForm, rewindForm, textForm } from './forms';
+import { otherForm, rerunForm, rewindForm, textForm } from './forms';
 import type { Notice } from './notice';
 import type { Pane } from './pane';
 import type { Reader } from './reader';
-import type { IVerbs } from './verbs';
+import type { IRerunOptions, IVerbs } from './verbs';
 import type { IWords } from './words';
 
 /** What the tasks need of the view around them. */
@@ -43,6 +43,10 @@ export class Tasks {
   /** Rewind when it is confirmed: a key is pressed more easily than a button. */
   askRewind(): void {
     this._with(row => {
+      if (!row.own) {
+        this.rewind();
+        return;
+      }
       this._parts.pane.open(
         rewindForm(
           row.name,
@@ -59,10 +63,12 @@ export class Tasks {
   rewind(): void {
     this._with(row => {
       const what = this._words.__('Rewind to %1', row.name);
-      void this._perform(what, () => this._verbs.rewind(row.id)).then(written => {
-        if (written) {
-          this._offerReturn(written);
-        }
+      this._agreed(row, what, () => {
+        void this._perform(what, () => this._verbs.rewind(row.id, !row.own)).then(written => {
+          if (written) {
+            this._offerReturn(written);
+          }
+        });
       });
     });
   }
@@ -76,27 +82,32 @@ export class Tasks {
       const submit = (request: IForkRequest): void => {
         const what = this._words.__('Fork from %1', row.name);
         void this._perform(what, () =>
-          this._verbs.fork(row.id, request.branch, request.values)
+          this._verbs.fork(row.id, request.branch, request.values, !row.own)
         ).then(written => {
           if (written?.status?.position) {
             this._around.reveal(written.status.position);
           }
         });
       };
-      this._parts.pane.open(forkForm(row.name, known, this._words, submit, this.cancel));
+      this._agreed(row, this._words.__('Fork from %1', row.name), () => {
+        this._parts.pane.open(forkForm(row.name, known, this._words, submit, this.cancel));
+      });
     });
   }
 
   rerun(): void {
     this._with(row => {
-      if (this._verbs.asksBeforeRerun) {
-        this._rerun(row, { everything: false, fresh: false });
-        return;
-      }
-      const submit = (options: { everything: boolean; fresh: boolean }): void => {
-        this._rerun(row, options);
-      };
-      this._parts.pane.open(rerunForm(row.name, this._words, submit, this.cancel));
+      const other = !row.own;
+      this._agreed(row, this._words.__('Rerun from %1', row.name), () => {
+        if (this._verbs.asksBeforeRerun) {
+          this._rerun(row, { everything: false, fresh: false, other });
+          return;
+        }
+        const submit = (options: { everything: boolean; fresh: boolean }): void => {
+          this._rerun(row, { ...options, other });
+        };
+        this._parts.pane.open(rerunForm(row.name, this._words, submit, this.cancel));
+      });
     });
   }
 
@@ -127,12 +138,17 @@ export class Tasks {
     });
   }
 
+  /** Go to a branch whose head is selected. */
   switchTo(branch: string): void {
-    const what = this._words.__('Switch to %1', branch);
-    void this._perform(what, () => this._verbs.switch(branch)).then(written => {
-      if (written?.status?.position) {
-        this._around.reveal(written.status.position);
-      }
+    this._with(row => {
+      const what = this._words.__('Switch to %1', branch);
+      this._agreed(row, what, () => {
+        void this._perform(what, () => this._verbs.switch(branch, !row.own)).then(written => {
+          if (written?.status?.position) {
+            this._around.reveal(written.status.position);
+          }
+        });
+      });
     });
   }
 
@@ -142,7 +158,20 @@ export class Tasks {
     this._around.focusList();
   };
 
-  private _rerun(row: IRow, options: { everything: boolean; fresh: boolean }): void {
+  /** Go on with a move; to what another notebook made only when the user has agreed. */
+  private _agreed(row: IRow, what: string, move: () => void): void {
+    if (row.own) {
+      move();
+      return;
+    }
+    const agree = (): void => {
+      this._parts.pane.closeForm();
+      move();
+    };
+    this._parts.pane.open(otherForm(what, row, this._words, agree, this.cancel));
+  }
+
+  private _rerun(row: IRow, options: IRerunOptions): void {
     const what = this._words.__('Rerun from %1', row.name);
     void this._perform(what, () => this._verbs.rerun(row.id, options)).then(written => {
       // The notebook's own cells tell what became of them themselves.
@@ -186,7 +215,7 @@ export class Tasks {
 
   private _offerReturn(written: IWritten): void {
     const back = button('goBack', this._words.__('Go back'), () => {
-      void this._perform(this._words.__('Go back'), () => this._verbs.rewind('-'));
+      void this._perform(this._words.__('Go back'), () => this._verbs.rewind('-', true));
     });
     const text = written.error ?? written.text;
     if (text !== '') {

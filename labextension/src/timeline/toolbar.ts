@@ -26,10 +26,15 @@ export class Toolbar {
     });
     this._automatic = make('input', '', { type: 'checkbox', name: 'automatic' });
     this._automatic.checked = true;
+    this._others = make('input', '', { type: 'checkbox', name: 'others' });
     this._count = make('span', 'count');
     this._busy = make('div', 'busy', { hidden: '' });
     const tell = (): void => {
-      onFilter({ query: this._query.value, automatic: this._automatic.checked });
+      onFilter({
+        query: this._query.value,
+        automatic: this._automatic.checked,
+        others: this._others.checked
+      });
     };
     this._query.addEventListener('input', tell);
     this._query.addEventListener('keydown', event => {
@@ -40,21 +45,29 @@ export class Toolbar {
       }
     });
     this._automatic.addEventListener('change', tell);
+    this._others.addEventListener('change', tell);
     this._choice = make(
       'label',
       'choice',
       { title: _words.__('List checkpoints that were made automatically') },
       [this._automatic, _words.__('auto')]
     );
+    this._ofOthers = make(
+      'label',
+      'choice',
+      { title: _words.__('List the checkpoints of the other notebooks of this store, too') },
+      [this._others, _words.__('all notebooks')]
+    );
     this.node = make('div', 'top', {}, [
-      make('div', 'toolbar', {}, [this._where, this._count, this._query, this._choice]),
+      make('div', 'toolbar', {}, [this._where, this._count, this._query]),
+      make('div', 'choices', {}, [this._choice, this._ofOthers]),
       this._busy
     ]);
   }
 
   show(
     status: IStatus,
-    counts: { listed: number; all: number; older: number; automatic: number }
+    counts: { listed: number; all: number; older: number; automatic: number; others: number }
   ): void {
     const words = this._words;
     this._where.replaceChildren(
@@ -71,6 +84,14 @@ export class Toolbar {
     this._count.textContent =
       counts.older > 0 ? `${shown} · ${words._n('%1 older', '%1 older', counts.older)}` : shown;
     this._choice.hidden = counts.automatic === 0;
+    this._ofOthers.hidden = counts.others === 0;
+  }
+
+  /** List what other notebooks made, too. */
+  listOthers(): void {
+    this._others.checked = true;
+    this._others.dispatchEvent(new Event('change'));
+    this._others.focus();
   }
 
   /** The cell that runs, and since when. */
@@ -119,6 +140,8 @@ export class Toolbar {
   private readonly _query: HTMLInputElement;
   private readonly _automatic: HTMLInputElement;
   private readonly _choice: HTMLElement;
+  private readonly _others: HTMLInputElement;
+  private readonly _ofOthers: HTMLElement;
   private readonly _count: HTMLElement;
   private readonly _busy: HTMLElement;
 }

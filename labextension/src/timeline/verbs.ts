@@ -1,18 +1,34 @@
 import type { IDetails, IDifference, IStrangers, IWritten } from '../records';
 
+/** How recorded cells are run again. */
+export interface IRerunOptions {
+  /** Also those that the change cannot have reached. */
+  everything: boolean;
+  /** Models are asked anew. */
+  fresh: boolean;
+  /** Whether the user has agreed to go to what another notebook made. */
+  other: boolean;
+}
+
 /** What the view asks for; the widget and the sidebar each know how to get it. */
 export interface IVerbs {
   details(ref: string): Promise<IDetails>;
   diff(a: string, b: string): Promise<IDifference>;
-  rewind(ref: string): Promise<IWritten>;
+  /**
+   * Go back to a checkpoint.
+   *
+   * @param other - whether the user has agreed to go to what another notebook made; so below
+   */
+  rewind(ref: string, other: boolean): Promise<IWritten>;
   /** `values` are expressions by variable, evaluated in the restored namespace. */
   fork(
     ref: string,
     branch: string | null,
-    values: Readonly<Record<string, string>>
+    values: Readonly<Record<string, string>>,
+    other: boolean
   ): Promise<IWritten>;
-  rerun(ref: string, options: { everything: boolean; fresh: boolean }): Promise<IWritten>;
-  switch(branch: string): Promise<IWritten>;
+  rerun(ref: string, options: IRerunOptions): Promise<IWritten>;
+  switch(branch: string, other: boolean): Promise<IWritten>;
   tag(ref: string, tag: string): Promise<IWritten>;
   untag(ref: string, tag: string): Promise<IWritten>;
   note(ref: string, note: string): Promise<IWritten>;

@@ -2,7 +2,7 @@
 
 import type { IRow, IStatus } from '../records';
 import { KernelClock } from './clock';
-import { make } from './dom';
+import { button, make } from './dom';
 import { listed, type IFilter, type IListed } from './filter';
 import type { Verb } from './keys';
 import { ListView } from './list';
@@ -166,12 +166,15 @@ export class TimelineView {
     }
     const kept = [status.position, status.head, ...this._selected].filter(id => id !== null);
     this._listed = listed(this._rows, this._filter, kept);
+    const others = this._rows.filter(row => !row.own).length;
+    const all = this._filter.others ? this._rows.length : this._rows.length - others;
     this._tellEmpty();
     this._list.show(this._listed, status, this._clock.now);
     this._toolbar.show(status, {
       listed: this._listed.length,
-      all: this._rows.length,
+      all,
       older: this._older,
+      others,
       automatic: this._rows.filter(row => row.automatic).length
     });
     this._toolbar.tick(status.busy, this._clock.now);
@@ -186,10 +189,26 @@ export class TimelineView {
     this._empty.hidden = this._listed.length > 0;
     this._list.node.hidden = this._listed.length === 0;
     this._list.head.hidden = this._listed.length === 0;
-    this._empty.textContent =
-      this._rows.length === 0
-        ? this._words.__('Nothing is checkpointed yet: put %1 on top of a cell.', '%%checkpoint')
-        : this._words.__('No checkpoint matches the filter.');
+    const words = this._words;
+    const others = this._rows.filter(row => !row.own).length;
+    if (others < this._rows.length || this._filter.others) {
+      this._empty.textContent =
+        this._rows.length === 0
+          ? words.__('Nothing is checkpointed yet: put %1 on top of a cell.', '%%checkpoint')
+          : words.__('No checkpoint matches the filter.');
+      return;
+    }
+    this._empty.replaceChildren(
+      words.__('Nothing is checkpointed yet: put %1 on top of a cell.', '%%checkpoint')
+    );
+    if (others > 0) {
+      const what = words._n(
+        'List %1 checkpoint of other notebooks',
+        'List %1 checkpoints of other notebooks',
+        others
+      );
+      this._empty.append(button('action listOthers', what, () => this._toolbar.listOthers()));
+    }
   }
 
   private _select(first: string | null, second: string | null): void {
@@ -321,7 +340,7 @@ export class TimelineView {
   private _listed: readonly IListed[] = [];
   private _status: IStatus | null = null;
   private _older = 0;
-  private _filter: IFilter = { query: '', automatic: true };
+  private _filter: IFilter = { query: '', automatic: true, others: false };
   private _selected: [string | null, string | null] = [null, null];
   private _subject: readonly IRow[] = [];
   private _choosing: string | null = null;

@@ -1,0 +1,66 @@
+"""Moves to a checkpoint of another notebook of the same store: they are asked about, by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nbckpt.errors import UsageError
+from nbckpt.verbs.arguments import EVERYWHERE, flag
+
+if TYPE_CHECKING:
+    from nbckpt.model import Checkpoint
+    from nbckpt.session.session import Session
+    from nbckpt.verbs.calls import Call
+
+OPTION = "--other-notebook"
+OTHER_NOTEBOOK = flag(
+    OPTION, help="also to a checkpoint of another notebook, unasked", doors=EVERYWHERE
+)._replace(is_rare=True)
+
+
+def require_own_ref(call: Call, ref: str | None) -> None:
+    """Ask the user before a move to `ref`, if another notebook has made it; see `require_own`.
+
+    A reference that means nothing is left to the verb, which says so.
+    """
+    if ref is None or ref == "-" or not _has_name(call.session):
+        return
+    require_own(call, call.session.get(ref))
+
+
+def require_own_branch(call: Call, branch: str | None) -> None:
+    """Ask the user before a move to the head of `branch`, if it is another notebook's."""
+    if branch is None or not _has_name(call.session):
+        return
+    call.session.refresh()
+    head = call.session.timeline.head(branch)
+    if head is not None:
+        require_own(call, head)
+
+
+def require_own(call: Call, target: Checkpoint) -> None:
+    """Ask the user before a move to `target`, if it is of another notebook and not of this line.
+
+    Raises
+    ------
+    UsageError
+        If the user says no, or nobody can be asked and the call does not say `OPTION`.
+    """
+    session = call.session
+    if call.arguments.other_notebook or not session.position.is_foreign(target):
+        return
+    whose = (
+        f"{target.name!r} is a checkpoint of the notebook {target.notebook!r},"
+        f" and this is {session.notebook!r}"
+    )
+    agreed = call.confirm(f"{whose}: go there?")
+    if agreed is None:
+        message = f"{whose}: with {OPTION} it is gone to all the same"
+        raise UsageError(message)
+    if not agreed:
+        message = f"{whose}: nothing was changed"
+        raise UsageError(message)
+
+
+def _has_name(session: Session) -> bool:
+    return bool(session.notebook)
