@@ -60,11 +60,15 @@ class Dying(Notebook):
 
     def window(self) -> Page:
         """Another window with the same notebook."""
-        self.page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
+        self.save()
         other = self.page.context.new_page()
         other.goto(self.page.url)
         other.wait_for_function(READY, timeout=60_000)
         return other
+
+    def save(self) -> None:
+        """Save the notebook."""
+        self.page.evaluate("() => window.jupyterapp.commands.execute('docmanager:save')")
 
     def edit(self, index: int, source: str) -> None:
         """Give a cell another text, as typing does."""

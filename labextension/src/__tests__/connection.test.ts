@@ -4,6 +4,7 @@ import type { ISessionContext } from '@jupyterlab/apputils';
 import { Signal } from '@lumino/signaling';
 import type { LinkState } from '../sidebar/connected';
 import { Connection } from '../sidebar/connection';
+import type { End } from '../sidebar/ended';
 
 type Hear = (message: object) => void;
 
@@ -85,21 +86,24 @@ interface IPaper {
   context: Context;
   connection: Connection;
   states: LinkState[];
+  ends: (End | null)[];
   settled: () => Promise<void>;
 }
 
 function connected(kernel: Kernel | null): IPaper {
   const context = new Context(kernel);
   const states: LinkState[] = [];
+  const ends: (End | null)[] = [];
   const connection = new Connection(context as unknown as ISessionContext, {
     became: state => states.push(state),
+    ended: how => ends.push(how),
     heard: () => undefined,
     greet: () => Promise.resolve(),
     isBusy: () => false
   });
   connection.begin();
   const settled = (): Promise<void> => new Promise(done => setTimeout(done, 5));
-  return { context, connection, states, settled };
+  return { context, connection, states, ends, settled };
 }
 
 test('a kernel that has not announced itself gets no comm', async () => {
@@ -207,4 +211,21 @@ test('a notebook without a kernel says so once it is open', async () => {
   await settled();
 
   assert.deepEqual(states, ['starting', 'no-kernel']);
+});
+
+test('how a kernel went is told: by itself, or by somebody', async () => {
+  for (const [status, how] of [
+    ['autorestarting', 'died'],
+    ['restarting', 'restarted'],
+    ['dead', 'died']
+  ] as const) {
+    const kernel = new Kernel();
+    const { context, ends, settled } = connected(kernel);
+    await settled();
+    kernel.announce();
+    await settled();
+    context.statusChanged.emit(status);
+
+    assert.deepEqual(ends, [how]);
+  }
 });

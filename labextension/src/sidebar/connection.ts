@@ -84,6 +84,9 @@ export class Connection implements IDisposable {
     }
     this.kernel?.removeCommTarget(TARGET, this._announced);
     this._leave('the notebook has another kernel now');
+    if (this._kernel !== null) {
+      this._told.ended('changed');
+    }
     this._kernel = kernel;
     this._isRestarting = false;
     if (this.kernel === null) {
@@ -180,6 +183,7 @@ export class Connection implements IDisposable {
   /** The kernel has nbckpt no longer. */
   unloaded(): void {
     this._leave('nbckpt was unloaded');
+    this._told.ended(null);
     this._become('not-loaded');
   }
 
@@ -187,6 +191,7 @@ export class Connection implements IDisposable {
   private _replaced(): void {
     this._comms.forsake();
     this.questions.giveUp('the kernel was restarted');
+    this._told.ended('restarted');
     this._look();
   }
 
@@ -198,9 +203,11 @@ export class Connection implements IDisposable {
       // JupyterLab disposes of the comms itself; doing it twice would take a subshell too many.
       this._comms.forget();
       this.questions.giveUp('the kernel was restarted');
+      this._told.ended(status === 'restarting' ? 'restarted' : 'died');
       this._become('starting');
     } else if (status === 'dead') {
       this._leave('the kernel died');
+      this._told.ended('died');
       this._become('lost', 'The kernel died.');
     } else if (this._isRestarting && (status === 'idle' || status === 'busy')) {
       this._isRestarting = false;
@@ -219,8 +226,8 @@ export class Connection implements IDisposable {
     if (!this._comms.send(message)) {
       throw new Error(
         this._state === 'starting'
-          ? 'the kernel is busy; it can be asked when its cell has ended'
-          : 'nbckpt is not loaded in this kernel: %load_ext nbckpt'
+          ? 'the kernel is starting, or busy with a cell: choose this again then'
+          : 'the kernel is new, and nbckpt is not loaded in it yet: resume, or begin anew'
       );
     }
   }

@@ -8,13 +8,20 @@ import type { IWritten } from '../records';
 import type { Check } from '../shapes';
 import type { LinkState } from './connected';
 import { Connection } from './connection';
-import { asHello, isClosing, newsIn, type INews } from './kernelnews';
+import type { End, IEnded } from './ended';
+import { asHello, isClosing, newsIn, type INews, type Marks } from './kernelnews';
 import { AbortedError, execute, write } from './executerequests';
 
 export type { LinkState } from './connected';
 
 /** What is new. */
 export type Change = 'state' | 'rows' | 'status' | 'marks' | 'approvals';
+
+/** What a kernel told that is gone. */
+export interface ILast {
+  news: INews;
+  ended: IEnded;
+}
 
 /** How long nbckpt may take to introduce itself once it is loaded. */
 const LOADING_MS = 20_000;
@@ -33,6 +40,9 @@ export class KernelLink implements IDisposable {
     this._connection = new Connection(context, {
       became: (state, problem) => {
         this._become(state, problem);
+      },
+      ended: how => {
+        this._end(how);
       },
       heard: data => {
         this._hear(data);
@@ -65,6 +75,11 @@ export class KernelLink implements IDisposable {
     return this._news;
   }
 
+  /** What a kernel told last that is gone, until the next one stands somewhere. */
+  get last(): ILast | null {
+    return this._last;
+  }
+
   get rows(): INews['rows'] {
     return this._news?.rows ?? [];
   }
@@ -78,7 +93,7 @@ export class KernelLink implements IDisposable {
   }
 
   get marks(): INews['marks'] {
-    return this._news?.marks ?? {};
+    return (this._news ?? this._last?.news)?.marks ?? {};
   }
 
   get approvals(): INews['approvals'] {
@@ -174,6 +189,21 @@ export class KernelLink implements IDisposable {
     }
   }
 
+  /** Remember what was there; a second end, of a kernel that told nothing, changes nothing. */
+  private _end(how: End | null): void {
+    if (how === null) {
+      this._last = null;
+    } else if (this._news !== null && (this._last === null || isSomewhere(this._news))) {
+      const { status, marks } = this._news;
+      const { busy } = status;
+      const ended = { how, at: Date.now() / 1000, busy };
+      const news = { ...this._news, status: { ...status, busy: null }, marks: still(marks) };
+      this._last = { news, ended };
+    } else if (this._last !== null && how === 'died') {
+      this._last = { ...this._last, ended: { ...this._last.ended, how } };
+    }
+  }
+
   private _hear(data: unknown): void {
     try {
       if (isClosing(data)) {
@@ -199,6 +229,9 @@ export class KernelLink implements IDisposable {
 
   private _tell(all: INews, news: Partial<INews>): void {
     this._news = all;
+    if (isSomewhere(all)) {
+      this._last = null;
+    }
     for (const member of MEMBERS) {
       if (member in news) {
         this._changed.emit(member);
@@ -237,7 +270,25 @@ export class KernelLink implements IDisposable {
   private _state: LinkState = 'starting';
   private _problem = '';
   private _news: INews | null = null;
+  private _last: ILast | null = null;
   private _interrupts = 0;
+}
+
+/** Whether a session has begun: somebody resumed it, or ran a cell of it. */
+export function isSomewhere({ status }: Pick<INews, 'status'>): boolean {
+  return status.position !== null;
+}
+
+/** Marks without any of a cell that runs: its kernel is gone. */
+function still(marks: Marks): Marks {
+  return Object.fromEntries(
+    Object.entries(marks).map(([id, mark]) => [
+      id,
+      mark.state === 'running'
+        ? { ...mark, state: 'stale' as const, why: 'the kernel ended' }
+        : mark
+    ])
+  );
 }
 
 const MEMBERS: readonly Exclude<Change, 'state'>[] = ['rows', 'status', 'marks', 'approvals'];

@@ -6,8 +6,11 @@ import { make } from '../timeline/dom';
 import type { IWords } from '../timeline/words';
 import { TimelineView } from '../timeline/view';
 import type { Cache, IKept } from './cache';
+import { EndedCard, type IWaysOn } from './endedcard';
+import { isSomewhere } from './kernellink';
 import type { ILinked } from './kernellinks';
 import type { INews } from './kernelnews';
+import type { IOffer } from './resumeplan';
 import { type IPlight, type Remedy, stateNode } from './states';
 import { type IPageVerbs, NotebookVerbs } from './verbs';
 
@@ -16,8 +19,18 @@ export interface IShared {
   words: IWords;
   cache: Cache;
   page: IPageVerbs | null;
+  /** What a resume of a notebook would bring back; null where it never used nbckpt. */
+  recall(path: string): Promise<IOffer | null>;
+  /** Bring a notebook's variables back. */
+  resumes: IResumeVerbs;
   /** Do what a button says that concerns the application. */
   act(remedy: Remedy, linked: ILinked): void;
+}
+
+/** How a notebook is brought back in a new kernel; each says itself what came of it. */
+export interface IResumeVerbs {
+  restore(linked: ILinked, once: boolean): Promise<void>;
+  restoreAndRun(linked: ILinked, once: boolean): Promise<void>;
 }
 
 /** Draws into `node`, whenever it is asked to; selection and scroll position stay with it. */
@@ -37,6 +50,9 @@ export class NotebookView implements IDisposable {
       if (change !== 'marks' && change !== 'approvals') {
         this._heard();
       }
+      if (change === 'state') {
+        this._recall();
+      }
     }, this);
     link.context.propertyChanged.connect((_, property) => {
       if (property === 'path') {
@@ -50,6 +66,7 @@ export class NotebookView implements IDisposable {
       this._kept = kept;
       _changed();
     });
+    this._recall();
   }
 
   /** The timeline, where there is one. */
@@ -66,8 +83,17 @@ export class NotebookView implements IDisposable {
     const { link } = this.linked;
     const { news, state } = link;
     if (news !== null && (state === 'ready' || state === 'loading')) {
-      this._list();
+      this._list(isSomewhere(news) ? null : this._ended(link.last?.news ?? news));
       this._show(news);
+      return;
+    }
+    const known = link.last?.news ?? this._kept;
+    const isComing = state === 'starting' || state === 'loading';
+    const isOffered = link.last !== null || !isComing || this._card?.isDoing === true;
+    const card = known && isOffered ? this._ended(known) : null;
+    if (known && card) {
+      this._list(card);
+      this._show(known);
       return;
     }
     const kept = this._wasReady ? null : this._kept;
@@ -91,6 +117,7 @@ export class NotebookView implements IDisposable {
     this._isDisposed = true;
     Signal.clearData(this);
     this._timeline?.dispose();
+    this._card?.dispose();
     this.node.remove();
   }
 
@@ -102,6 +129,56 @@ export class NotebookView implements IDisposable {
       this._shared.cache.keep(this._path, news);
     }
     this._changed();
+  }
+
+  private _recall(): void {
+    const turn = ++this._turn;
+    void this._shared.recall(this._path).then(offer => {
+      if (turn === this._turn) {
+        this._offer = offer;
+        this._changed();
+      }
+    });
+  }
+
+  /** The card about a kernel that is gone; null where nothing could be brought back. */
+  private _ended({ rows, status }: INews | IKept): HTMLElement | null {
+    const { link } = this.linked;
+    if (!this._offer?.checkpoint) {
+      return null;
+    }
+    this._card ??= new EndedCard(this._waysOn(), this._shared.words);
+    this._card.show({
+      ended: link.last?.ended ?? null,
+      rows,
+      here: status.position ?? status.head,
+      offer: this._offer,
+      obstacle: this._obstacle(),
+      isLoaded: link.state === 'ready'
+    });
+    return this._card.node;
+  }
+
+  private _obstacle(): string {
+    const { words } = this._shared;
+    const { link } = this.linked;
+    if (link.state === 'no-kernel') {
+      return words.__('The notebook has no kernel now.');
+    }
+    return link.state === 'lost' ? link.problem : '';
+  }
+
+  private _waysOn(): IWaysOn {
+    const { linked } = this;
+    const { resumes } = this._shared;
+    return {
+      resume: () => resumes.restore(linked, true),
+      resumeAndRun: () => resumes.restoreAndRun(linked, true),
+      enable: () => linked.link.load(),
+      restart: () => {
+        this._shared.act(linked.link.state === 'no-kernel' ? 'choose-kernel' : 'restart', linked);
+      }
+    };
   }
 
   private _show(told: INews | IKept): void {
@@ -119,7 +196,8 @@ export class NotebookView implements IDisposable {
     }
     const wanted = [banner, this._host].filter(each => each !== null);
     // To put in again what is there would cost it its scroll position and the focus.
-    if (banner !== null || this.node.firstChild !== this._host) {
+    const isThere = wanted.every((each, at) => this.node.childNodes[at] === each);
+    if (!isThere || this.node.childElementCount !== wanted.length) {
       this.node.replaceChildren(...wanted);
     }
     this._said = '';
@@ -175,6 +253,10 @@ export class NotebookView implements IDisposable {
 
   private readonly _verbs: NotebookVerbs;
   private _timeline: TimelineView | null = null;
+  private _card: EndedCard | null = null;
+  private _offer: IOffer | null = null;
+  /** What was recalled in an earlier turn is no longer wanted. */
+  private _turn = 0;
   private _host: HTMLElement | null = null;
   private _path: string;
   private _kept: IKept | null = null;

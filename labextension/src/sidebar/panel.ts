@@ -11,7 +11,8 @@ import type { IWords } from '../timeline/words';
 import type { Cache } from './cache';
 import type { KernelLink } from './kernellink';
 import type { ILinked, Links } from './kernellinks';
-import { NotebookView } from './notebookview';
+import { type IResumeVerbs, NotebookView } from './notebookview';
+import type { IOffer } from './resumeplan';
 import { leaveShortcuts } from './shortcuts';
 import { type IPlight, type Remedy, stateNode } from './states';
 import type { IPageVerbs } from './verbs';
@@ -22,6 +23,9 @@ export interface IParts {
   words: IWords;
   cache: Cache;
   commands: CommandRegistry;
+  /** What a resume of a notebook would bring back; null where it never used nbckpt. */
+  recall: (path: string) => Promise<IOffer | null>;
+  resumes: IResumeVerbs;
   /** What goes back and runs again in the page; without it, the kernel alone does. */
   page: IPageVerbs | null;
 }
@@ -143,11 +147,11 @@ export class CheckpointsPanel extends Widget {
     if (known) {
       return known;
     }
-    const { words, cache, page } = this._parts;
+    const { words, cache, page, recall, resumes } = this._parts;
     const act = (remedy: Remedy): void => {
       this._act(remedy);
     };
-    const view = new NotebookView(linked, { words, cache, page, act }, () => {
+    const view = new NotebookView(linked, { words, cache, page, recall, resumes, act }, () => {
       if (this._shown === view) {
         this.update();
       }

@@ -79,7 +79,18 @@ function activate(
     rerun: (...args) => reruns.rerun(...args)
   };
   const cache = new Cache(state);
-  const panel = new CheckpointsPanel({ links, words: trans, cache, commands, page });
+  const memory = new Memory(links, state);
+  const resumes = new Resumes(trans, translator, dialogs);
+  const offers = new Offers({ links, memory, resumes, settings, trans, lab });
+  const panel = new CheckpointsPanel({
+    links,
+    words: trans,
+    cache,
+    commands,
+    page,
+    recall: path => memory.recall(path),
+    resumes: offers
+  });
   panel.id = PANEL_ID;
   const approvals = new Approvals(panel.attention, links, trans);
   panel.disposed.connect(() => {
@@ -98,12 +109,9 @@ function activate(
       panel.reveal(checkpoint);
     }
   });
-  const memory = new Memory(links, state);
-  const resumes = new Resumes(trans, translator, dialogs);
   // The restorer waits for what is added before the application has started, so at once.
   shell.add(panel, settings.side, { rank: RANK, type: 'Checkpoints' });
   restorer?.add(panel, PANEL_ID);
-  const offers = new Offers({ links, memory, resumes, settings, trans, lab });
   addCommands({ commands, links, panel, marks, offers, page, show, trans });
   for (const command of Object.values(CommandIDs)) {
     palette?.addItem({ command, category: trans.__('Checkpoints'), args: { isPalette: true } });

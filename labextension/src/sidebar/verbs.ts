@@ -39,11 +39,12 @@ export class NotebookVerbs implements IVerbs {
     return this._linked.link.ask('diff', { a, b }, asDifference);
   }
 
-  rewind(ref: string, other = false): Promise<IWritten> {
+  async rewind(ref: string, other = false): Promise<IWritten> {
     const { panel, link } = this._linked;
+    await link.load();
     return this._page
       ? this._page.rewind(panel, link, ref, other)
-      : link.write('rewind', { ref, other_notebook: other });
+      : this._write('rewind', { ref, other_notebook: other });
   }
 
   fork(
@@ -52,32 +53,32 @@ export class NotebookVerbs implements IVerbs {
     values: Readonly<Record<string, string>>,
     other = false
   ): Promise<IWritten> {
-    const { link } = this._linked;
-    return link.write('fork', { ref, branch, values, other_notebook: other });
+    return this._write('fork', { ref, branch, values, other_notebook: other });
   }
 
-  rerun(ref: string, options: IRerunOptions): Promise<IWritten> {
+  async rerun(ref: string, options: IRerunOptions): Promise<IWritten> {
     const { panel, link } = this._linked;
+    await link.load();
     const { other, ...how } = options;
     return this._page
       ? this._page.rerun(panel, link, ref, options)
-      : link.write('rerun', { ref, ...how, other_notebook: other });
+      : this._write('rerun', { ref, ...how, other_notebook: other });
   }
 
   switch(branch: string, other = false): Promise<IWritten> {
-    return this._linked.link.write('switch', { branch, other_notebook: other });
+    return this._write('switch', { branch, other_notebook: other });
   }
 
   tag(ref: string, tag: string): Promise<IWritten> {
-    return this._linked.link.write('tag', { ref, tag });
+    return this._write('tag', { ref, tag });
   }
 
   untag(ref: string, tag: string): Promise<IWritten> {
-    return this._linked.link.write('untag', { ref, tag });
+    return this._write('untag', { ref, tag });
   }
 
   note(ref: string, note: string): Promise<IWritten> {
-    return this._linked.link.write('note', { ref, note });
+    return this._write('note', { ref, note });
   }
 
   strangers(): Promise<IStrangers> {
@@ -85,10 +86,17 @@ export class NotebookVerbs implements IVerbs {
   }
 
   trust(seen: string): Promise<IWritten> {
-    return this._linked.link.write('trust', { seen });
+    return this._write('trust', { seen });
   }
 
   interrupt(): Promise<void> {
     return this._linked.link.interrupt();
+  }
+
+  /** Have something changed; in a new kernel, the click says that nbckpt is wanted there. */
+  private async _write(op: string, args: object): Promise<IWritten> {
+    const { link } = this._linked;
+    await link.load();
+    return link.write(op, args);
   }
 }
