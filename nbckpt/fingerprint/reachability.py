@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from types import FunctionType, ModuleType
 from typing import Any
 
+from nbckpt.fingerprint.user_names import Own
+from nbckpt.fingerprint.values.lookups import is_shell
+
 MAX_SEEN = 20_000
 """Objects that are looked at; where there are more, the answer is yes."""
 
@@ -21,17 +24,23 @@ def reaches_any(start: object, targets: Sequence[object], namespace: object) -> 
     wanted = set(map(id, targets))
     queue: list[Any] = [start]
     seen = {id(namespace)}
+    shells: dict[int, bool] = {}
     while queue and len(seen) < MAX_SEEN:
         current = queue.pop()
         if id(current) in wanted:
             return True
-        if id(current) in seen or issubclass(type(current), ModuleType | type):
+        kind: Any = type(current)
+        if id(current) in seen or issubclass(kind, ModuleType | type | Own):
             continue
+        if id(kind) not in shells:  # not by the class itself: a user's may have no hash
+            shells[id(kind)] = is_shell.__wrapped__(kind)
+        if shells[id(kind)]:
+            continue  # threads have one in their contexts, and by it all is reached
         seen.add(id(current))
         queue += (
             held
             for held in referents_of(current)
-            if type(current) is not FunctionType
+            if kind is not FunctionType
             or held is not current.__globals__  # a library's own namespace holds nothing of it
             or held is namespace
         )

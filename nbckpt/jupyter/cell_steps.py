@@ -44,12 +44,15 @@ class CellSteps:
         Names of the marked cells.
     latest
         The step that began last; None if none did.
+    again
+        Ids of cells that run the next time whether they could be restored or not.
     """
 
     def __init__(self, shell: InteractiveShell, session: Session) -> None:
         self.auto = Auto()
         self.names = CellNames(session)
         self.latest: Step | None = None
+        self.again: set[str] = set()
         self._shell = shell
         self._session = session
 
@@ -71,6 +74,15 @@ class CellSteps:
     # -- before a cell runs -------------------------------------------------------------------
 
     def request(self, cell: RunningCell, line: str | None) -> tuple[Request | None, bool]:
+        """Request of the cell, as `_request`; one that is to run again is not restored."""
+        request, is_explicit = self._request(cell, line)
+        cell_id = getattr(cell.info, "cell_id", None)
+        if cell_id in self.again and cell.override is None:
+            self.again.discard(cell_id)
+            request = None if request is None else replace(request, rerun=True)
+        return request, is_explicit
+
+    def _request(self, cell: RunningCell, line: str | None) -> tuple[Request | None, bool]:
         """Request of the cell, if it is kept by itself, and True if its own line makes it.
 
         Parameters
@@ -102,7 +114,7 @@ class CellSteps:
             if not marking.is_comment(cell.info.raw_cell):
                 raise _rejected(problem) from problem
             notices.warn(f"the comment is no magic, and this cell runs without it: {problem}")
-            return self.request(cell, None)
+            return self._request(cell, None)
         try:
             self.names.take(request, cell.identity(self._shell))
         except NbckptError as problem:

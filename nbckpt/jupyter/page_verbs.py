@@ -125,4 +125,5 @@ def _resume(call: PanelCall) -> Answer:
     done = session.resume(asked.branch, fallback=asked.fallback)
     if target is not None and session.timeline.is_ancestor(target.id, done.checkpoint.id):
         done = done if target.id == done.checkpoint.id else session.rewind(target.id)
+    call.cells.steps.again = {i for i in asked.again or () if isinstance(i, str)}
     return moved(session, done, f"resumed {session.position.branch!r} at")

@@ -269,6 +269,7 @@ def resume(branch: str | None = None, *, fallback: bool = False) -> MoveResult:
     flag("--fallback", help="the newest whole checkpoint, if the head is damaged"),
     argument("-c", metavar="CODE", dest="code", help="run this and leave", doors=TERMINAL_ONLY),
     flag("--once", help="only if the notebook is nowhere yet", doors=PANEL_ONLY),
+    argument("--again", help="ids of cells that run after it in any case", doors=PANEL_ONLY),
     OTHER_NOTEBOOK,
     STORE,
     NOTEBOOK,

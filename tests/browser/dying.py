@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 
 from playwright.sync_api import BrowserContext, Locator, Page
@@ -49,14 +49,16 @@ def click(page: Page, label: str) -> None:
 
 
 class Dying(Notebook):
-    """A notebook of `CELLS`, open in a page of its own."""
+    """A notebook of `CELLS`, or of others, open in a page of its own."""
 
-    def __init__(self, application: Application, context: BrowserContext) -> None:
+    def __init__(
+        self, application: Application, context: BrowserContext, cells: Sequence[str] = CELLS
+    ) -> None:
         self.folder = application.root / f"dying-{next(NUMBERS)}"
         self.folder.mkdir()
         self.pace(0)
         super().__init__(application, context.new_page(), f"{self.folder.name}/work")
-        self.fill(*CELLS)
+        self.fill(*cells)
 
     def window(self) -> Page:
         """Another window with the same notebook."""
@@ -108,7 +110,9 @@ class Dying(Notebook):
     @property
     def last(self) -> Locator:
         """What the last cell shows."""
-        return self.page.locator(".jp-Cell").nth(len(CELLS) - 1).locator(".jp-OutputArea-output")
+        return (
+            self.page.locator(".jp-Cell").nth(len(self.cells) - 1).locator(".jp-OutputArea-output")
+        )
 
     @property
     def offer(self) -> Locator:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import threading
+from typing import Any
 
 import numpy as np
 import pytest
 
 from nbckpt.config.settings import Settings
+from nbckpt.fingerprint.reachability import reaches
 from nbckpt.fingerprint.referents import names_reached
 from nbckpt.session.checkpoint_view import Look
 from nbckpt.session.session import Session
@@ -74,3 +77,22 @@ def test_of_what_is_too_large_anything_may_be_shared() -> None:
     space: dict[str, object] = {"far": [1], "n": 1}
 
     assert names_reached([[[n] for n in range(30_000)]], ["far", "n"], space) == {"far"}
+
+
+def test_a_thread_that_has_the_shell_in_its_context_holds_no_variable_for_that(
+    shell: Any,
+) -> None:
+    """A server that ran in the process kept every loop from going on where it was."""
+    shell.user_ns.update(rows=[1], held=[2])
+    done = threading.Event()
+    thread = threading.Thread(
+        target=lambda of, rows: done.wait(), args=(shell, shell.user_ns["held"])
+    )
+    thread.start()
+    try:
+        names = shell.user_ns
+        assert not reaches(thread, names["rows"], names)
+        assert reaches(thread, names["held"], names)
+    finally:
+        done.set()
+        thread.join()

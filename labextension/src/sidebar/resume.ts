@@ -49,9 +49,9 @@ export class Resumes {
     if (chosen === null) {
       return null;
     }
-    const written = await this._write(linked, how);
-    if (chosen.length > 0 && written.error === null) {
-      await this.run(linked.panel, chosen);
+    const written = await this._write(linked, how, chosen.again);
+    if (chosen.cells.length > 0 && written.error === null) {
+      await this.run(linked.panel, chosen.cells);
     }
     return { written, rest: rest(plan) };
   }
@@ -82,19 +82,29 @@ export class Resumes {
     return plan;
   }
 
-  private _write({ link }: ILinked, { once }: IHow): Promise<IWritten> {
-    return link.write('resume', { branch: null, once });
+  private _write(
+    { link }: ILinked,
+    { once }: IHow,
+    again: readonly string[] = []
+  ): Promise<IWritten> {
+    return link.write('resume', { branch: null, once, again });
   }
 
-  /** The cells that shall run after the resume; null if the user cancelled. */
-  private async _ask(panel: NotebookPanel, plan: IPlan): Promise<string[] | null> {
+  /**
+   * The cells that shall run after the resume, and those of them that must not be restored; null
+   * if the user cancelled.
+   */
+  private async _ask(
+    panel: NotebookPanel,
+    plan: IPlan
+  ): Promise<{ cells: string[]; again: string[] } | null> {
     const words = this._words;
     const sources = new Map(
       panel.content.widgets.map(({ model }) => [model.id, model.sharedModel.getSource()])
     );
     const body = new ResumeBody(plan, sources, words);
     const runs = rest(plan).length;
-    const mayRun = runs > 0 || plan.cells.some(cell => cell.edited);
+    const mayRun = runs > 0 || plan.cells.some(cell => cell.edited || cell.sets_up);
     const buttons = [Dialog.cancelButton({ label: words.__('Cancel') })];
     if (mayRun) {
       buttons.push(
@@ -115,6 +125,8 @@ export class Resumes {
     if (!button.accept) {
       return null;
     }
-    return button.actions.includes('run') ? rest(plan, body.also) : [];
+    return button.actions.includes('run')
+      ? { cells: rest(plan, body.also), again: body.again }
+      : { cells: [], again: [] };
   }
 }

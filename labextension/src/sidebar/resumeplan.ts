@@ -15,6 +15,14 @@ export interface ICellPlan {
   why: string;
   /** It comes back as it was before its text was changed. */
   edited: boolean;
+  /** Whether it can set up again what does not come back. */
+  sets_up: boolean;
+  /** Variables that it makes for that. */
+  makes: string[];
+  /** What it may do outside of the notebook where it makes them again. */
+  acts: string;
+  /** Whether it is proposed to run it again for them. */
+  again: boolean;
 }
 
 /** What a resume brings back. */
@@ -58,7 +66,16 @@ export const asOffer: Check<IOffer> = shaped<IOffer>(offer);
 export const asPlan: Check<IPlan> = shaped<IPlan>({
   ...offer,
   cells: list(
-    shaped<ICellPlan>({ cell_id: text, does: fate, why: or(text, ''), edited: or(flag, false) })
+    shaped<ICellPlan>({
+      cell_id: text,
+      does: fate,
+      why: or(text, ''),
+      edited: or(flag, false),
+      sets_up: or(flag, false),
+      makes: list(text),
+      acts: or(text, ''),
+      again: or(flag, false)
+    })
   )
 });
 
@@ -106,6 +123,11 @@ function saves(plan: IOffer, words: IWords): string {
 /** A name that leaves room for what else is to be said. */
 export function shortened(name: string, length = 32): string {
   return name.length <= length ? name : `${name.slice(0, length - 1)}…`;
+}
+
+/** The cells that can make again what does not come back. */
+export function makersIn(plan: IPlan): ICellPlan[] {
+  return plan.cells.filter(({ sets_up, does }) => sets_up && does !== 'runs');
 }
 
 /** The cells that run after a resume: those that are left, and others that the user chose. */

@@ -16,6 +16,7 @@ from nbckpt.jupyter.notebook.documents import Written, known_as
 from nbckpt.jupyter.notebook.marks import stopped_text
 from nbckpt.jupyter.notebook.namespace_history import restored_in
 from nbckpt.jupyter.notebook.runs import Run, last_of_cells, runs_of
+from nbckpt.jupyter.notebook.setup_cells import setup_cells
 from nbckpt.model import AUTOMATIC, Checkpoint, Manifest, size_of_all
 from nbckpt.reports.timeline_rows import row_of
 from nbckpt.session.history.costs import ledger_of
@@ -27,11 +28,21 @@ if TYPE_CHECKING:
 
 
 class Fate(NamedTuple):
-    """Fate of a cell, and the reason for it."""
+    """Fate of a cell, and the reason for it.
+
+    Attributes
+    ----------
+    sets_up
+        True if it can set up again what does not come back; see `Setup` for the rest.
+    """
 
     does: str
     why: str
     edited: bool = False
+    sets_up: bool = False
+    makes: tuple[str, ...] = ()
+    acts: str = ""
+    again: bool = False
 
 
 class Unfinished(NamedTuple):
@@ -119,6 +130,7 @@ def resume_plan(
     ran = [run.cell for run in runs] + ([unfinished.checkpoint.cell] if unfinished else [])
     known = known_as(cells, ran, restored_in(session))
     fates = _Fates(runs, target, unfinished).of(known)
+    fates = _with_makers(session, target, known, fates)
     return {
         **_offer(session, line, manifest, unfinished, now),
         "cells": [_fate_as_json(cell, fate) for cell, fate in zip(cells, fates, strict=True)],
@@ -129,6 +141,24 @@ _NOTHING: Mapping[str, Any] = {
     "checkpoint": None, "variables": 0, "size_bytes": 0, "age_s": None,
     "saves_s": None, "saves_usd": None, "refused": [], "omitted": [],
 }  # fmt: skip
+
+
+def _with_makers(
+    session: Session, target: Checkpoint, cells: Sequence[Written], fates: Sequence[Fate]
+) -> list[Fate]:
+    """The fates, and of cells that would not run what of theirs does not come back."""
+    places = [
+        n
+        for n, (cell, fate) in enumerate(zip(cells, fates, strict=True))
+        if fate.does != "runs" and _idle(cell) is None
+    ]
+    told = list(fates)
+    for place, setup in setup_cells(session, target, cells, places).items():
+        again = setup.again and not fates[place].edited
+        told[place] = fates[place]._replace(
+            sets_up=True, makes=setup.makes, acts=setup.acts, again=again
+        )
+    return told
 
 
 def _fate_as_json(cell: Written, fate: Fate) -> dict[str, Any]:

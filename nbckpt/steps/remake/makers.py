@@ -65,28 +65,42 @@ def _lost(session: Session) -> dict[str, cell_results.Lost]:
 
 def _look_up(session: Session, target: Checkpoint) -> None:
     """Find in the history of a checkpoint which cells made what it does not hold."""
-    wanted = refused_by(target) | session.workspace.unkept.failed
+    unkept = session.workspace.unkept
+    found, digests = makers_before(session, target, refused_by(target) | unkept.failed)
+    unkept.makers.update(found)
+    for name, digest in digests.items():
+        unkept.digests.setdefault(name, digest)
+
+
+def makers_before(
+    session: Session, target: Checkpoint, wanted: set[str]
+) -> tuple[dict[str, tuple[Maker, ...]], dict[str, Digest]]:
+    """The cells up to a checkpoint that made variables, by name, and the values' digests.
+
+    A name is left out if its beginning is not found.
+    """
     if not wanted:
-        return
+        return {}, {}
     line = [c for c in session.timeline.ancestry(target.id) if c.state == "done"]
     makers: dict[str, list[Maker]] = {name: [] for name in wanted}
+    digests: dict[str, Digest] = {}
     order = 0
     for i, checkpoint in enumerate(line):
         before = line[i + 1] if i + 1 < len(line) else None
         for piece in reversed(recorded([checkpoint])):
             order -= 1
-            wanted -= _noted(session, piece, wanted, makers, before, order)
+            wanted = wanted - _noted(piece, wanted, makers, digests, before, order)
         if not wanted:
             break
     found = {n: tuple(reversed(m)) for n, m in makers.items() if m and n not in wanted}
-    session.workspace.unkept.makers.update(found)
+    return found, digests
 
 
 def _noted(
-    session: Session,
     piece: Recorded,
     wanted: set[str],
     makers: dict[str, list[Maker]],
+    digests: dict[str, Digest],
     before: Checkpoint | None,
     order: int,
 ) -> set[str]:
@@ -103,8 +117,8 @@ def _noted(
                 begun.add(name)
         elif not is_joined and checkpoint.key is not None and not changes(checkpoint, name):
             continue
-        if name not in session.workspace.unkept.digests and not is_joined:
-            session.workspace.unkept.digests[name] = checkpoint.lacking.get(name, "")
+        if name not in digests and not is_joined:
+            digests[name] = checkpoint.lacking.get(name, "")
         makers[name].append(Maker(checkpoint, piece.cell, is_joined, order=order))
     return begun
 

@@ -11,7 +11,7 @@ from nbckpt.errors import BranchNotFoundError
 from nbckpt.jupyter.notebook.resume_forecast import resume_plan
 from nbckpt.jupyter.page_requests import Panel
 from nbckpt.timeline.checkpoint_records import checkpoint_record
-from tests.jupyter.notebook.cells import Notebook
+from tests.jupyter.notebook.cells import Notebook, new_session
 
 CELLS = {
     "ext": "%load_ext nbckpt",
@@ -218,3 +218,81 @@ def test_a_cell_runs_that_set_what_no_record_can_set(shell: Any) -> None:
 
     assert fates(plan)["on"] == "runs"
     assert "pre_run_cell callback 0, which cannot be set from a record" in why(plan, "on")
+
+
+MADE = {
+    "ext": "%load_ext nbckpt",
+    "provider": "%%checkpoint provider\nfeed = (n for n in range(9))\nk = 2",
+    "asked": "%%checkpoint asked\nanswer = next(feed) + k",
+    "only": "%%checkpoint only\nrest = (n for n in range(9))",
+    "sent": "%%checkpoint sent\nimport subprocess\nsubprocess.run(['true'])\nlog = (n for n in [1])",
+    "end": "print(next(feed))",
+}
+SET_UP = {
+    "ext": "%load_ext nbckpt",
+    "before": "n = 1",
+    "server": "server = (n for n in range(9))",
+    "point": "import os\nos.environ['SERVER'] = str(id(server))",
+    "client": "import httpx\nclient = httpx.Client()",
+    "used": "first = next(server)",
+    "load": "%%checkpoint load\ndf = [1, 2]",
+}
+
+
+def makes(plan: dict[str, Any]) -> dict[str, tuple[Any, ...]]:
+    """What cells can make again, and what is told of it."""
+    setups = {c["cell_id"] for c in plan["cells"] if c["sets_up"]}
+    told = ((c["cell_id"], c["makes"], c["acts"], c["again"]) for c in plan["cells"])
+    return {i: (tuple(names), acts, again) for i, names, acts, again in told if i in setups}
+
+
+def test_cells_are_told_that_made_what_does_not_come_back(shell: Any) -> None:
+    notebook = Notebook(shell, MADE)
+    notebook.run("provider", "asked", "only", "sent")
+
+    plan = plan_of(notebook)
+
+    assert sorted(r["variable"] for r in plan["refused"]) == ["feed", "log", "rest"]
+    assert makes(plan) == {
+        "provider": (("feed",), "", False),  # `asked` has taken one of it
+        "only": (("rest",), "", True),
+        "sent": (("log",), "subprocess.run()", False),
+    }
+    assert fates(plan)["asked"] == "restored"
+
+
+def test_what_leans_on_them_is_set_up_again_with_them(shell: Any) -> None:
+    notebook = Notebook(shell, SET_UP)
+    notebook.run_all()
+
+    plan = plan_of(notebook)
+    told = {c["cell_id"]: (tuple(c["makes"]), c["again"]) for c in plan["cells"] if c["sets_up"]}
+
+    assert told == {
+        "server": (("server",), False),
+        "point": ((), False),
+        "client": (("client",), False),
+    }
+    without = {i: source for i, source in SET_UP.items() if i != "used"}
+    again = new_session(shell, without)
+    again.run_all()
+    told = {c["cell_id"]: c["again"] for c in plan_of(again)["cells"] if c["sets_up"]}
+    assert told == {"server": True, "point": True, "client": True}
+
+
+def test_a_cell_that_is_to_run_again_does_so_once_after_a_resume(shell: Any) -> None:
+    notebook = Notebook(shell, {**CELLS, "k": "%%checkpoint k\nprint('ran')\nk = 3"})
+    notebook.run("k", "load")
+    again = new_session(shell, notebook.sources)
+    panel = Panel(again.session, shell, shell._nbckpt_extension.cells)
+
+    assert panel.answer("resume", {"again": ["k"]})["ok"]
+
+    assert [ran(again, "k"), ran(again, "k")] == [True, False]
+
+
+def ran(notebook: Notebook, cell_id: str) -> bool:
+    """Run a cell; whether it ran instead of being restored."""
+    notebook.run(cell_id)
+    step = notebook.shell._nbckpt_extension.cells.steps.latest
+    return step.restored is None
