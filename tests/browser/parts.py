@@ -19,6 +19,13 @@ class Parts:
         """A part of it."""
         return self.root.locator(f".nbckpt-Timeline-{name}")
 
+    def verb(self, name: str) -> Locator:
+        """What does something with the selected checkpoint: a button, or a line of its menu."""
+        wanted = self.root.locator(f"button.nbckpt-Timeline-{name}")
+        if not wanted.count():
+            self.root.locator("button.nbckpt-Timeline-more").click()
+        return wanted
+
     def row(self, name: str) -> Locator:
         """The newest checkpoint of a name."""
         return self.root.locator(f'.nbckpt-Timeline-row[data-name="{name}"]').first

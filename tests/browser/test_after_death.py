@@ -92,7 +92,7 @@ def test_a_row_can_be_rewound_to_in_the_new_kernel(dying: Dying) -> None:
 
     dying.sidebar.row("load").click()
     expect(dying.sidebar.part("body")).to_contain_text(re.compile("resume, or begin|starting"))
-    dying.sidebar.part("rewind").click()
+    dying.sidebar.verb("rewind").click()
 
     expect(dying.sidebar.here).to_have_attribute("data-name", "load")
     expect(card(dying)).to_have_count(0)

@@ -26,13 +26,13 @@ def test_marks_a_rewound_page_and_a_rerun(notebook: Notebook) -> None:
     marked.mark(LOAD).click()
     sidebar = notebook.sidebar
 
-    sidebar.part("rerun").click()
+    sidebar.verb("rerun").click()
     notebook.page.locator(".jp-Dialog").get_by_role("button", name="Rerun", exact=True).click()
     expect(sidebar.part("notice")).to_contain_text("rerun from load: 1 run")
     assert marked.outputs(TOTAL).endswith("30")
 
     sidebar.root.locator('.nbckpt-Timeline-row[data-name="total"]').last.click()
-    sidebar.part("rewind").click()
+    sidebar.verb("rewind").click()
     expect(sidebar.part("notice")).to_contain_text("2 cells went back, too")
 
     assert (marked.source(LOAD), marked.outputs(TOTAL)) == ("%%checkpoint load\ndf = [1, 2]", "3")

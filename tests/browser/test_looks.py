@@ -56,7 +56,7 @@ def test_both_themes(story: Notebook, pictures: Callable[[str], Path]) -> None:
         expect(story.part("comparison")).to_contain_text("model")
         take(story, pictures(f"{name}-{theme.lower()}-comparison"))
         story.row("clean").click()
-        story.part("fork").click()
+        story.verb("fork").click()
         take(story, pictures(f"{name}-{theme.lower()}-fork"))
         story.page.keyboard.press("Escape")
         story.page.screenshot(path=pictures(f"{name}-{theme.lower()}-page"))

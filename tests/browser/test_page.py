@@ -35,7 +35,7 @@ class Rewound(Marked):
         """Click *Rewind* at the oldest checkpoint of a name."""
         rows = self._notebook.sidebar.root.locator(f'.nbckpt-Timeline-row[data-name="{name}"]')
         rows.last.click()
-        self._notebook.sidebar.part("rewind").click()
+        self._notebook.sidebar.verb("rewind").click()
 
     @property
     def dialog(self) -> Locator:
@@ -174,7 +174,7 @@ def test_outputs_from_the_store_run_no_script(notebook: Notebook, rewound: Rewou
     expect(rows).to_have_count(3)
 
     rows.nth(1).click()
-    notebook.sidebar.part("rewind").click()
+    notebook.sidebar.verb("rewind").click()
     rewound.answer("Variables and Cells")
 
     expect(rewound.cell(TOTAL).locator(".jp-RenderedHTMLCommon")).to_have_text("ü")

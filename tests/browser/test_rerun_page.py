@@ -29,7 +29,7 @@ class Rerun(Marked):
     def ask(self, name: str) -> None:
         """Click *Rerun from here* at a checkpoint."""
         self._notebook.sidebar.row(name).click()
-        self._notebook.sidebar.part("rerun").click()
+        self._notebook.sidebar.verb("rerun").click()
         self.dialog.wait_for()
 
     @property
@@ -135,7 +135,7 @@ def test_what_is_not_stale_stays_unless_all_is_asked_for(notebook: Notebook, rer
 
 def test_below_the_last_cell_there_is_nothing_to_run(notebook: Notebook, rerun: Rerun) -> None:
     notebook.sidebar.row("mean").click()
-    notebook.sidebar.part("rerun").click()
+    notebook.sidebar.verb("rerun").click()
 
     expect(rerun.told).to_contain_text("Below mean there is no cell to run.")
 

@@ -81,7 +81,7 @@ lab_only = pytest.mark.parametrize("application", ["lab"], indirect=True)
 @lab_only
 def test_rewind_in_the_panel(notebook: Notebook, sidebar: Sidebar) -> None:
     sidebar.row("start").click()
-    sidebar.part("rewind").click()
+    sidebar.verb("rewind").click()
 
     expect(sidebar.here).to_have_attribute("data-name", "start")
     assert notebook.printed("x, 'y' in globals()") == "1 False"
@@ -95,16 +95,16 @@ def test_rewind_in_the_panel(notebook: Notebook, sidebar: Sidebar) -> None:
 @lab_only
 def test_fork_tag_note_and_compare_in_the_panel(notebook: Notebook, sidebar: Sidebar) -> None:
     sidebar.row("twice").click()
-    sidebar.part("tag").click()
+    sidebar.verb("tag").click()
     sidebar.root.locator("input[name=tag]").fill("good")
     sidebar.part("submit").click()
     expect(sidebar.row("twice")).to_contain_text("#good")
-    sidebar.part("note").click()
+    sidebar.verb("note").click()
     sidebar.root.locator("input[name=note]").fill("the better one")
     sidebar.part("submit").click()
     expect(sidebar.row("twice")).to_contain_text("the better one")
 
-    sidebar.part("fork").click()
+    sidebar.verb("fork").click()
     sidebar.root.locator("input[name=branch]").fill("try")
     sidebar.root.locator("input[name=variable]").fill("y")
     sidebar.root.locator("input[name=expression]").fill("y + 40")
@@ -210,7 +210,7 @@ def test_the_panel_takes_the_colours_of_the_theme(
         looks[theme] = [
             sidebar.node.evaluate(look),
             sidebar.root.evaluate(look),
-            sidebar.part("rewind").evaluate(look),
+            sidebar.part("fork").evaluate(look),
         ]
 
     for dark, light in zip(looks["Dark"], looks["Light"], strict=True):

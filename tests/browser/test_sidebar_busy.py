@@ -99,7 +99,7 @@ def test_a_rewind_waits_for_the_cell(notebook: Notebook, sidebar: Sidebar) -> No
     expect(sidebar.part("busy")).to_be_visible()
 
     sidebar.row("start").click()
-    sidebar.part("rewind").click()
+    sidebar.verb("rewind").click()
 
     expect(sidebar.part("notice")).to_contain_text("waits for the running cell 'import time")
     (notebook.application.root / "rewind").touch()
@@ -114,7 +114,7 @@ def test_a_rewind_that_interrupts_the_cell_is_done_at_once(
     notebook.execute(SLEEPS, waits=False)
     expect(sidebar.part("busy")).to_be_visible()
     sidebar.row("start").click()
-    sidebar.part("rewind").click()
+    sidebar.verb("rewind").click()
 
     sidebar.part("interrupt").click()
 
@@ -129,14 +129,14 @@ def test_a_rewind_behind_a_cell_that_fails_says_that_nothing_was_done(
     expect(sidebar.part("busy")).to_be_visible()
     sidebar.row("start").click()
 
-    sidebar.part("rewind").click()
+    sidebar.verb("rewind").click()
     expect(sidebar.part("notice")).to_contain_text("waits for the running cell")
     notebook.page.wait_for_timeout(300)  # until the kernel has the request
     (notebook.application.root / "fail").touch()
 
     expect(sidebar.part("notice")).to_contain_text("a cell before it failed, so nothing was done")
     assert notebook.printed("'z' in globals()") == "True"
-    sidebar.part("rewind").click()
+    sidebar.verb("rewind").click()
     expect(sidebar.part("notice")).to_contain_text("rewound to 'start'")
 
 

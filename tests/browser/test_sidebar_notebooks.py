@@ -109,7 +109,7 @@ def test_two_windows_on_one_notebook(notebook: Notebook, sidebar: Sidebar) -> No
 
     expect(second.row("two")).to_be_visible()
     second.row("one").click()
-    second.part("rewind").click()
+    second.verb("rewind").click()
     expect(second.here).to_have_attribute("data-name", "one")
     expect(sidebar.here).to_have_attribute("data-name", "one")
     notebook.execute("%checkpoint three")
@@ -182,7 +182,7 @@ def test_a_kernel_that_is_restarted_changed_and_shut_down(
     expect(sidebar.remedy("enable")).to_be_visible()
     sidebar.enable()
     sidebar.row("again").click()
-    sidebar.part("rewind").click()
+    sidebar.verb("rewind").click()
     expect(sidebar.here).to_have_attribute("data-name", "again")
 
     notebook.page.evaluate(f"{SESSION}.shutdown()")

@@ -27,7 +27,7 @@ def test_rewind_by_its_button(notebook: Notebook) -> None:
     notebook.begin(*CELLS)
 
     notebook.row("start").click()
-    notebook.part("rewind").click()
+    notebook.verb("rewind").click()
 
     expect(notebook.part("notice")).to_contain_text("rewound to 'start'")
     expect(notebook.here).to_have_attribute("data-name", "start")
@@ -39,7 +39,7 @@ def test_fork_with_another_value_through_its_form(notebook: Notebook) -> None:
     notebook.begin(*CELLS)
 
     notebook.row("start").click()
-    notebook.part("fork").click()
+    notebook.verb("fork").click()
     notebook.root.locator("input[name=branch]").fill("try")
     notebook.root.locator("input[name=variable]").fill("x")
     notebook.root.locator("input[name=expression]").fill("x + 40")
@@ -57,7 +57,7 @@ def test_what_is_wrong_with_a_fork_is_said_once_and_mended_where_it_was_typed(
     notebook.begin(*CELLS)
 
     notebook.row("start").click()
-    notebook.part("fork").click()
+    notebook.verb("fork").click()
     notebook.root.locator("input[name=variable]").fill("x")
     notebook.root.locator("input[name=expression]").fill("nowhere")
     notebook.part("submit").click()
@@ -74,7 +74,7 @@ def test_rerun_runs_the_recorded_cells_with_the_other_value(notebook: Notebook) 
     expect(notebook.here).to_have_attribute("data-name", "start")
 
     notebook.here.click()
-    notebook.part("rerun").click()
+    notebook.verb("rerun").click()
     notebook.part("submit").click()
 
     expect(notebook.part("cells")).to_contain_text("total")
@@ -144,7 +144,7 @@ def test_a_rewind_that_is_asked_while_a_cell_runs_happens_after_it(notebook: Not
     )
 
     notebook.row("start").click()
-    notebook.part("rewind").click()
+    notebook.verb("rewind").click()
 
     expect(notebook.part("notice")).to_contain_text("rewound to 'start'")
     expect(notebook.page.get_by_text("in the cell True", exact=True)).to_be_visible()
@@ -175,7 +175,7 @@ def test_an_error_is_said_in_the_timeline(notebook: Notebook) -> None:
     notebook.row("start").click()
     notebook.execute("%unload_ext nbckpt")
 
-    notebook.part("rewind").click()
+    notebook.verb("rewind").click()
 
     expect(notebook.part("notice")).to_contain_text("%load_ext nbckpt")
     notebook.execute("%load_ext nbckpt")

@@ -67,7 +67,7 @@ def test_a_page_that_is_rewound_in_one_window_goes_back_in_the_other(
     notebook.sidebar.open()
 
     notebook.sidebar.root.locator('.nbckpt-Timeline-row[data-name="load"]').last.click()
-    notebook.sidebar.part("rewind").click()
+    notebook.sidebar.verb("rewind").click()
 
     expect(notebook.sidebar.part("notice")).to_contain_text("went back, too")
     expect(window.cell(LOAD).locator(".jp-OutputArea-output")).to_have_text(["first"])

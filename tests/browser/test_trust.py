@@ -47,7 +47,7 @@ def test_a_strangers_store_rests_until_it_is_trusted(
         expect(sidebar.row(name)).to_contain_text("not trusted")
     expect(sidebar.part("details")).to_contain_text("needs trust")
     sidebar.row("code").click()
-    sidebar.part("rewind").click()
+    sidebar.verb("rewind").click()
     expect(sidebar.part("notice")).to_contain_text("'code' was made by another user")
     assert notebook.printed("{'text', 'built'} & globals().keys()") == "set()"
     assert notebook.page.evaluate("window.stolen") is None
@@ -63,10 +63,10 @@ def test_a_strangers_store_rests_until_it_is_trusted(
     expect(notebook.part("strangers").last).to_be_hidden()
     expect(sidebar.row("code")).not_to_contain_text("not trusted")
     sidebar.row("shown").click()
-    sidebar.part("rewind").click()
+    sidebar.verb("rewind").click()
     expect(sidebar.part("notice")).to_contain_text("rewound to 'shown'")
     sidebar.row("code").click()
-    sidebar.part("rewind").click()
+    sidebar.verb("rewind").click()
     expect(sidebar.part("notice")).to_contain_text("rewound to 'code'")
     assert notebook.printed("twice(2), Shape.sides") == "4 4"
     assert "built" in {mark.name for mark in marks.iterdir()}

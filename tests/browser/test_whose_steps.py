@@ -85,7 +85,7 @@ def test_a_move_to_anothers_asks_by_name(two: Notebook, verb: str) -> None:
     sidebar = two.sidebar
     sidebar.root.get_by_label("all notebooks").check()
     sidebar.row("one").click()
-    sidebar.part(verb).click()
+    sidebar.verb(verb).click()
 
     form = sidebar.root.locator("form.nbckpt-of-other")
     expect(form).to_contain_text("one is a checkpoint of the notebook history")
@@ -107,5 +107,5 @@ def value(notebook: Notebook) -> str:
 
 
 def agreed(sidebar: Sidebar, verb: str) -> None:
-    sidebar.part(verb).click()
+    sidebar.verb(verb).click()
     sidebar.root.locator("form.nbckpt-of-other").get_by_role("button", name="Go there").click()

@@ -55,7 +55,7 @@ export class CheckpointsPanel extends Widget {
     this.node.setAttribute('aria-label', words.__('Checkpoints'));
     this._name = make('h2', 'sideName');
     this._body = make('div', 'sheet');
-    this.node.append(make('header', 'sideHead', {}, [this._name]), this.attention, this._body);
+    this.node.append(make('div', 'sideHead', {}, [this._name]), this.attention, this._body);
     this._endShortcuts = leaveShortcuts(this.node, _parts.commands);
     links.currentChanged.connect(() => {
       this.update();

@@ -4,6 +4,7 @@ import type { IStatus } from '../records';
 import { make } from './dom';
 import type { IListed } from './filter';
 import { scaled } from './graph';
+import type { IPlace } from './menu';
 import { moveOf, verbOf, type Verb } from './keys';
 import { layout, type ILayout } from './layout';
 import { fillRow } from './row';
@@ -15,6 +16,8 @@ export interface IListEvents {
   /** One checkpoint is selected, or two to be compared, or none. */
   selected(first: string | null, second: string | null): void;
   verb(verb: Verb): void;
+  /** All that can be done with the one that is selected is asked for. */
+  menu(place: IPlace): void;
 }
 
 /** Below this width a row has two lines. */
@@ -72,6 +75,9 @@ export class ListView {
     });
     this.node.addEventListener('keydown', event => {
       this._key(event);
+    });
+    this.node.addEventListener('contextmenu', event => {
+      this._menu(event);
     });
   }
 
@@ -184,6 +190,24 @@ export class ListView {
       count: this._listed.length,
       words: this._words
     });
+  }
+
+  /** By the pointer of the row under it, by a key of the active one. */
+  private _menu(event: MouseEvent): void {
+    const id = idAt(event) ?? this._active;
+    if (id === null || event.shiftKey) {
+      return; // the browser's own
+    }
+    event.preventDefault();
+    event.stopPropagation(); // JupyterLab has one, too
+    if (this._selected[0] !== id || this._selected[1] !== null) {
+      this._choose(id, false);
+    }
+    const row = document.getElementById(this._prefix + id)?.getBoundingClientRect();
+    const isByKey = event.button !== 2;
+    const place =
+      isByKey && row ? { x: row.left + 24, y: row.bottom } : { x: event.clientX, y: event.clientY };
+    this._events.menu(place);
   }
 
   private _key(event: KeyboardEvent): void {

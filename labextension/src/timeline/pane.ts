@@ -5,6 +5,8 @@ import { button, make } from './dom';
 import { bytes, duration, moment, money } from './format';
 import type { IForm } from './forms';
 import { stateText } from './row';
+import { type IAction, SHOWN, actionsOf } from './actions';
+import type { IPlace } from './menu';
 import type { TaskVerb } from './tasks';
 import type { IWords } from './words';
 
@@ -13,6 +15,8 @@ export interface IPaneEvents {
   verb(verb: TaskVerb | 'compare'): void;
   untag(tag: string): void;
   switchTo(branch: string): void;
+  /** Open a menu of what else can be done. */
+  more(actions: readonly IAction[], place: IPlace): void;
   close(): void;
 }
 
@@ -21,6 +25,8 @@ export interface ISubject {
   /** Oldest first where there are two. */
   rows: readonly IRow[];
   branch: string;
+  /** Where the session stands. */
+  here: string | null;
   /** Whether the next click in the list chooses what to compare with. */
   choosing: boolean;
 }
@@ -151,28 +157,26 @@ export class Pane {
   }
 
   private _verbs(row: IRow, subject: ISubject): HTMLElement[] {
-    const words = this._words;
-    const heads = row.heads.filter(head => head !== subject.branch).slice(0, 3);
-    const compare = this._button('compare', words.__('Compare…'), 'C');
-    compare.setAttribute('aria-pressed', String(subject.choosing));
-    return [
-      this._button('rewind', words.__('Rewind'), words.__('Enter')),
-      this._button('fork', words.__('Fork…'), 'F'),
-      this._button('rerun', words.__('Rerun from here'), 'R'),
-      compare,
-      this._button('tag', words.__('Tag'), 'T'),
-      this._button('note', words.__('Note'), 'N'),
-      ...heads.map(head =>
-        button(
-          'action switch',
-          words.__('Switch to %1', head),
-          () => {
-            this._events.switchTo(head);
-          },
-          { 'data-branch': head }
-        )
-      )
-    ];
+    const actions = actionsOf(row, subject, this._words);
+    const shown = actions.slice(0, SHOWN).map(({ verb, text, key }, place) => {
+      const made = this._button(verb as TaskVerb | 'compare', text, key);
+      made.classList.toggle('nbckpt-is-primary', place === 0);
+      if (verb === 'compare') {
+        made.setAttribute('aria-pressed', String(subject.choosing));
+      }
+      return made;
+    });
+    const text = this._words.__('More actions');
+    const more = button(
+      'action more',
+      '…',
+      () => {
+        const { left, bottom } = more.getBoundingClientRect();
+        this._events.more(actions.slice(SHOWN), { x: left, y: bottom });
+      },
+      { 'aria-label': text, title: text, 'aria-haspopup': 'menu' }
+    );
+    return [...shown, more];
   }
 
   private _button(verb: TaskVerb | 'compare', text: string, key: string): HTMLButtonElement {

@@ -1,14 +1,18 @@
 /** The timeline: a list of checkpoints, and beside or below it what can be done with them. */
 
 import type { IRow, IStatus } from '../records';
+import type { IAction } from './actions';
 import { KernelClock } from './clock';
-import { button, make } from './dom';
+import { make } from './dom';
+import { emptyContent } from './empty';
 import { listed, type IFilter, type IListed } from './filter';
 import type { Verb } from './keys';
 import { ListView } from './list';
+import type { IPlace } from './menu';
 import { Notice } from './notice';
 import { Pane } from './pane';
 import { Reader } from './reader';
+import { RowMenu } from './rowmenu';
 import style from './style.css';
 import { Toolbar } from './toolbar';
 import { Tasks } from './tasks';
@@ -35,7 +39,8 @@ export class TimelineView {
     this._list = new ListView(
       {
         selected: (first, second) => this._select(first, second),
-        verb: verb => this._key(verb)
+        verb: verb => this._key(verb),
+        menu: place => this._openMenu(null, place)
       },
       _words
     );
@@ -49,6 +54,7 @@ export class TimelineView {
         verb: verb => (verb === 'compare' ? this._compare() : this._tasks.do(verb)),
         untag: tag => this._tasks.untag(tag),
         switchTo: branch => this._tasks.switchTo(branch),
+        more: (actions, place) => this._openMenu(actions, place),
         close: () => {
           this._list.select(null);
           this._select(null, null);
@@ -92,6 +98,7 @@ export class TimelineView {
       ]),
       this._notice.node
     ]);
+    this._menu = new RowMenu(this._root, this._tasks, () => this._compare(), _words);
     this._root.setAttribute('aria-label', _words.__('Timeline of checkpoints'));
     host.append(this._root);
     this._observer = new ResizeObserver(() => this._resized());
@@ -189,26 +196,11 @@ export class TimelineView {
     this._empty.hidden = this._listed.length > 0;
     this._list.node.hidden = this._listed.length === 0;
     this._list.head.hidden = this._listed.length === 0;
-    const words = this._words;
-    const others = this._rows.filter(row => !row.own).length;
-    if (others < this._rows.length || this._filter.others) {
-      this._empty.textContent =
-        this._rows.length === 0
-          ? words.__('Nothing is checkpointed yet: put %1 on top of a cell.', '%%checkpoint')
-          : words.__('No checkpoint matches the filter.');
-      return;
-    }
     this._empty.replaceChildren(
-      words.__('Nothing is checkpointed yet: put %1 on top of a cell.', '%%checkpoint')
+      ...emptyContent(this._rows, this._filter, this._words, () => {
+        this._toolbar.listOthers();
+      })
     );
-    if (others > 0) {
-      const what = words._n(
-        'List %1 checkpoint of other notebooks',
-        'List %1 checkpoints of other notebooks',
-        others
-      );
-      this._empty.append(button('action listOthers', what, () => this._toolbar.listOthers()));
-    }
   }
 
   private _select(first: string | null, second: string | null): void {
@@ -232,6 +224,7 @@ export class TimelineView {
     this._pane.show({
       rows: this._subject,
       branch: this._status?.branch ?? '',
+      here: this._status?.position ?? null,
       choosing: this._choosing !== null
     });
     this._pane.disabled = this._notice.isDoing;
@@ -260,6 +253,15 @@ export class TimelineView {
     if (this._choosing !== null && row) {
       this.tell(this._words.__('Choose what to compare %1 with.', row.name), false);
       this._list.node.focus();
+    }
+  }
+
+  /** Open a menu of some actions, by default of all that the selected one has. */
+  private _openMenu(actions: readonly IAction[] | null, place: IPlace): void {
+    const row = this.selected;
+    const { branch, position } = this._status ?? { branch: '', position: null };
+    if (row && !this._notice.isDoing) {
+      this._menu.open(row, { branch, here: position }, actions, place);
     }
   }
 
@@ -326,6 +328,7 @@ export class TimelineView {
   }
 
   private readonly _root: HTMLElement;
+  private readonly _menu: RowMenu;
   private readonly _toolbar: Toolbar;
   private readonly _list: ListView;
   private readonly _pane: Pane;
