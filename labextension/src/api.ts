@@ -1,8 +1,8 @@
 /** The widget's questions to the kernel, one typed function each. */
 
-import { asDetails, asDifference, asStrangers, asWritten } from './checks';
+import { asDetails, asDifference, asGlances, asStrangers, asWritten } from './checks';
 import { Questions } from './questions';
-import type { IDetails, IDifference, IStrangers, IWritten } from './records';
+import type { IDetails, IDifference, IGlance, IStrangers, IWritten } from './records';
 import type { IRerunOptions, IVerbs } from './timeline/verbs';
 
 export { PATIENCE_S } from './questions';
@@ -20,6 +20,10 @@ export class Kernel implements IVerbs {
 
   details(ref: string): Promise<IDetails> {
     return this._questions.ask('details', { ref }, asDetails);
+  }
+
+  glances(ids: readonly string[]): Promise<Readonly<Record<string, IGlance | null>>> {
+    return this._questions.ask('glances', { ids }, asGlances);
   }
 
   diff(a: string, b: string): Promise<IDifference> {

@@ -8,6 +8,7 @@ import type {
   IDetail,
   IDetails,
   IDifference,
+  IGlance,
   ILine,
   IOutput,
   IRefused,
@@ -65,9 +66,22 @@ const asRow: Check<IRow> = shaped<IRow>({
   error: optional(text),
   progress: optional(progress),
   notebook: or(text, ''),
+  has_outputs: or(flag, false),
   own: or(flag, true),
   trusted: or(flag, true)
 });
+
+const asGlance: Check<IGlance> = shaped<IGlance>({
+  image: optional(text),
+  rows: list(list(text)),
+  text: or(text, '')
+});
+
+/** By id of checkpoint. */
+export const asGlances: Check<Record<string, IGlance | null>> = value =>
+  isRecord(value)
+    ? Object.fromEntries(Object.entries(value).map(([id, each]) => [id, optional(asGlance)(each)]))
+    : refuse('record');
 
 export const asRows: Check<IRow[]> = list(asRow);
 

@@ -26,6 +26,8 @@ export interface IRow {
   /** Items done and in all, of a loop. */
   progress: [number, number] | null;
   notebook: string;
+  /** Whether its cell showed anything. */
+  has_outputs: boolean;
   /** Whether the notebook that is looked at made it, or was there. */
   own: boolean;
   /** Whether the user made it, or said to trust it. */
@@ -95,6 +97,14 @@ export interface IOutput {
   mime: string;
   /** A PNG in base64. */
   image: string | null;
+}
+
+/** What a cell showed, in a thumbnail, a few cells of a table, or a line. */
+export interface IGlance {
+  /** A small PNG in base64. */
+  image: string | null;
+  rows: string[][];
+  text: string;
 }
 
 export interface ICall {

@@ -16,6 +16,7 @@ from nbckpt.errors import NbckptError, UsageError
 from nbckpt.jupyter import checkpoint_magic  # noqa: F401  # it declares a verb
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.page_verbs import PanelCall
+from nbckpt.reports.glances import Glances
 from nbckpt.reports.timeline_rows import status_of
 from nbckpt.reports.totals import Totals
 from nbckpt.runtime import clock
@@ -43,6 +44,7 @@ class Panel:
         self._shell = shell
         self._cells = cells
         self._totals = Totals(session)
+        self._glances = Glances(session)
 
     @property
     def is_open(self) -> bool:
@@ -75,7 +77,7 @@ class Panel:
         if operation.writes:
             self._session.workspace.running = None  # as a call from outside a cell
         arguments = parsed_request(verb, operation, args)
-        done = verb.does_at(Door.PANEL)(PanelCall(arguments, self._cells))
+        done = verb.does_at(Door.PANEL)(PanelCall(arguments, self._cells, self._glances))
         if not operation.writes:
             record: Answer = {} if done.record is None else done.record()
             return record

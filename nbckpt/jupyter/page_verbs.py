@@ -6,8 +6,10 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
+from nbckpt.errors import UsageError
 from nbckpt.jupyter.cells import Cells
 from nbckpt.model import Checkpoint
+from nbckpt.reports.glances import Glances
 from nbckpt.runtime import clock
 from nbckpt.session.session import Session
 from nbckpt.verbs.arguments import PANEL_ONLY, REF, Door, argument
@@ -16,15 +18,19 @@ from nbckpt.verbs.moving import moved, reran
 from nbckpt.verbs.parsing import required_text
 from nbckpt.verbs.registry import READS, VERBS, at, declare
 
+MOST_GLANCES = 200
+"""Checkpoints that one request may ask a glance of."""
+
 
 class PanelCall(Call):
     """A call by a page or a widget."""
 
     through = "sidebar"
 
-    def __init__(self, arguments: Namespace, cells: Cells) -> None:
+    def __init__(self, arguments: Namespace, cells: Cells, glances: Glances) -> None:
         super().__init__(arguments)
         self.cells = cells
+        self.glances = glances
 
     @property
     def session(self) -> Session:
@@ -48,6 +54,21 @@ def _details(call: PanelCall) -> Answer:
     from nbckpt.reports.timeline_rows import details_of
 
     return Answer(record=lambda: details_of(call.session, _checkpoint(call)))
+
+
+@declare(
+    "glances",
+    "what the cells of checkpoints showed, each in a thumbnail, a few cells or a line",
+    argument("--ids", doors=PANEL_ONLY),
+    doors=PANEL_ONLY,
+    panel=READS,
+)
+def _glances(call: PanelCall) -> Answer:
+    ids = call.arguments.ids
+    if not isinstance(ids, list) or len(ids) > MOST_GLANCES:
+        message = f"'ids' is a list of up to {MOST_GLANCES} ids of checkpoints"
+        raise UsageError(message)
+    return Answer(record=lambda: call.glances.of(i for i in ids if isinstance(i, str)))
 
 
 @declare("page", "the cells of a notebook at a checkpoint", REF, doors=PANEL_ONLY, panel=READS)

@@ -143,6 +143,7 @@ def row_of(checkpoint: Checkpoint, heads: Iterable[str] = (), spent: Spent = NOT
         "error": checkpoint.error,
         "progress": None if progress is None else list(progress[1:]),
         "notebook": checkpoint.notebook,
+        "has_outputs": checkpoint.outputs is not None,
         "own": True,
     }
 

@@ -60,3 +60,14 @@ def lines_of(texts: Iterable[str]) -> str:
 
 
 _ESCAPED = {"\t": r"\t", "\n": r"\n"}
+
+
+def without_colours(text: str) -> str:
+    r"""A text without what colours it in a terminal.
+
+    Examples
+    --------
+    >>> without_colours("\x1b[31mred\x1b[0m")
+    'red'
+    """
+    return re.sub(_COLOUR, "", text)

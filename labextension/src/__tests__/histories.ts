@@ -47,6 +47,7 @@ export function row(id: string, parent: string | null, members: Partial<IRow> = 
     error: null,
     progress: null,
     notebook: '',
+    has_outputs: false,
     own: true,
     trusted: true,
     ...members

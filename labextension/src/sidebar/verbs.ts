@@ -1,8 +1,8 @@
 /** What the view in the side panel asks for, and who does it: the kernel, or the page's cells. */
 
 import type { NotebookPanel } from '@jupyterlab/notebook';
-import { asDetails, asDifference, asStrangers } from '../checks';
-import type { IDetails, IDifference, IStrangers, IWritten } from '../records';
+import { asDetails, asDifference, asGlances, asStrangers } from '../checks';
+import type { IDetails, IDifference, IGlance, IStrangers, IWritten } from '../records';
 import type { IRerunOptions, IVerbs } from '../timeline/verbs';
 import type { KernelLink } from './kernellink';
 import type { ILinked } from './kernellinks';
@@ -33,6 +33,10 @@ export class NotebookVerbs implements IVerbs {
 
   details(ref: string): Promise<IDetails> {
     return this._linked.link.ask('details', { ref }, asDetails);
+  }
+
+  glances(ids: readonly string[]): Promise<Readonly<Record<string, IGlance | null>>> {
+    return this._linked.link.ask('glances', { ids }, asGlances);
   }
 
   diff(a: string, b: string): Promise<IDifference> {

@@ -3,6 +3,7 @@
 import type { IStatus } from '../records';
 import { make } from './dom';
 import type { IListed } from './filter';
+import type { Glances } from './glances';
 import { scaled } from './graph';
 import type { IPlace } from './menu';
 import { moveOf, verbOf, type Verb } from './keys';
@@ -36,6 +37,7 @@ export class ListView {
 
   constructor(
     private readonly _events: IListEvents,
+    private readonly _glances: Pick<Glances, 'of'>,
     private readonly _words: IWords
   ) {
     // Ids have to differ between two timelines on one page.
@@ -101,6 +103,11 @@ export class ListView {
   /** Write ages anew. */
   tick(now: number): void {
     this._now = now;
+    this._rows.refill();
+  }
+
+  /** Write all rows anew. */
+  refill(): void {
     this._rows.refill();
   }
 
@@ -188,7 +195,8 @@ export class ListView {
       selected: this._selected.indexOf(listed.id) + 1,
       index,
       count: this._listed.length,
-      words: this._words
+      words: this._words,
+      glance: this._glances.of(listed.row)
     });
   }
 

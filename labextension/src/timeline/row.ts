@@ -1,8 +1,9 @@
 /** One row of the list. */
 
-import type { IRow } from '../records';
+import type { IGlance, IRow } from '../records';
 import { make } from './dom';
 import { age, bytes, duration, moment, money } from './format';
+import { glanceOf } from './glances';
 import { graph, type IDrawing } from './graph';
 import type { IWords } from './words';
 
@@ -16,6 +17,8 @@ export interface IRowLook extends IDrawing {
   index: number;
   count: number;
   words: IWords;
+  /** What its cell showed. */
+  glance: IGlance | null;
 }
 
 const MOST_HEADS = 3;
@@ -43,6 +46,7 @@ export function fillRow(element: HTMLElement, look: IRowLook): void {
       ...labels(look),
       ...(row.note ? [make('span', 'remark', { title: row.note }, [row.note])] : [])
     ]),
+    ...(look.glance ? [glanceOf(look.glance)] : []),
     make('span', 'figures', {}, [
       make('span', 'age', { title: moment(row.created_at) }, [age(row.created_at, look.now)]),
       make('span', 'duration', { title: words.__('How long the cell ran') }, [

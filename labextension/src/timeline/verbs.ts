@@ -1,4 +1,4 @@
-import type { IDetails, IDifference, IStrangers, IWritten } from '../records';
+import type { IDetails, IDifference, IGlance, IStrangers, IWritten } from '../records';
 
 /** How recorded cells are run again. */
 export interface IRerunOptions {
@@ -13,6 +13,8 @@ export interface IRerunOptions {
 /** What the view asks for; the widget and the sidebar each know how to get it. */
 export interface IVerbs {
   details(ref: string): Promise<IDetails>;
+  /** What the cells of checkpoints showed, by id. */
+  glances(ids: readonly string[]): Promise<Readonly<Record<string, IGlance | null>>>;
   diff(a: string, b: string): Promise<IDifference>;
   /**
    * Go back to a checkpoint.

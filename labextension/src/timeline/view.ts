@@ -6,6 +6,7 @@ import { KernelClock } from './clock';
 import { make } from './dom';
 import { emptyContent } from './empty';
 import { listed, type IFilter, type IListed } from './filter';
+import { Glances } from './glances';
 import type { Verb } from './keys';
 import { ListView } from './list';
 import type { IPlace } from './menu';
@@ -36,12 +37,17 @@ export class TimelineView {
       this._filter = filter;
       this._relist();
     }, _words);
+    this._glances = new Glances(
+      ids => verbs.glances(ids),
+      () => this._list.refill()
+    );
     this._list = new ListView(
       {
         selected: (first, second) => this._select(first, second),
         verb: verb => this._key(verb),
         menu: place => this._openMenu(null, place)
       },
+      this._glances,
       _words
     );
     this._notice = new Notice(
@@ -163,6 +169,7 @@ export class TimelineView {
     this._observer.disconnect();
     window.clearInterval(this._timer);
     this._reader.dispose();
+    this._glances.dispose();
     this._root.remove();
   }
 
@@ -330,6 +337,7 @@ export class TimelineView {
   private readonly _root: HTMLElement;
   private readonly _menu: RowMenu;
   private readonly _toolbar: Toolbar;
+  private readonly _glances: Glances;
   private readonly _list: ListView;
   private readonly _pane: Pane;
   private readonly _notice: Notice;
