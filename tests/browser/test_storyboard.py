@@ -48,3 +48,39 @@ def test_each_row_shows_its_cells_output(
     notebook.execute("%timeline")
     notebook.page.wait_for_timeout(1000)
     notebook.root.screenshot(path=pictures("storyboard-widget"))
+
+
+def test_pictures_of_two_checkpoints_are_laid_against_each_other(
+    notebook: Notebook, variables_only: None, pictures: Callable[[str], Path]
+) -> None:
+    sidebar = notebook.sidebar
+    sidebar.open()
+    plot = (
+        "%%checkpoint {}\nimport matplotlib.pyplot as plt\n_ = plt.plot([1, 2, k])\nplt.show()\n"
+        "_ = plt.bar([1, 2], [1, 2])\nplt.show()"
+    )
+    notebook.load("k = 3", plot.format("early"), "k = 9", plot.format("late"))
+    expect(sidebar.part("row")).to_have_count(2)
+    rows = sidebar.part("row")
+    rows.nth(0).click()
+    rows.nth(1).click(modifiers=["Shift"])
+
+    expect(sidebar.part("pictures")).to_contain_text("1 picture differs")
+    expect(sidebar.part("pictures")).to_contain_text("1 picture is the same")
+    sides = sidebar.part("pictures").locator("figure img")
+    expect(sides).to_have_count(2)
+    left, right = (side.bounding_box() for side in sides.all())
+    assert left is not None
+    assert right is not None
+    assert left["x"] + left["width"] <= right["x"]
+    sidebar.node.screenshot(path=pictures("compare-side"))
+    for mode in ("Swipe", "Overlay", "Difference"):
+        sidebar.root.get_by_role("button", name=mode).click()
+        first, second = (side.bounding_box() for side in sides.all())
+        assert first is not None
+        assert second is not None
+        assert (first["x"], first["y"]) == (second["x"], second["y"]), mode
+        sidebar.node.screenshot(path=pictures(f"compare-{mode.lower()}"))
+    expect(sidebar.root.get_by_role("button", name="Difference")).to_have_attribute(
+        "aria-pressed", "true"
+    )

@@ -10,6 +10,7 @@ import type {
 } from '../records';
 import { folded, section } from './details';
 import { make } from './dom';
+import { comparedPictures } from './pictures';
 import { bytes, duration, moment, money } from './format';
 import type { IWords } from './words';
 
@@ -20,17 +21,31 @@ const SIGNS: Readonly<Record<string, string>> = {
   same: '='
 };
 
-/** The sections of `difference`, from `a` to `b`. */
-export function comparisonOf(difference: IDifference, words: IWords): HTMLElement {
+/**
+ * The sections of `difference`, from `a` to `b`.
+ *
+ * @param pictures - those of both, in base64
+ */
+export function comparisonOf(
+  difference: IDifference,
+  pictures: { before: readonly string[]; after: readonly string[] },
+  words: IWords
+): HTMLElement {
+  const seen = comparedPictures(pictures.before, pictures.after, words);
   const differing = difference.variables.filter(one => one.status !== 'same');
   const same = difference.variables.filter(one => one.status === 'same');
-  const nothing = differing.length === 0 && isSame(difference.code) && isSame(difference.outputs);
+  const nothing =
+    differing.length === 0 &&
+    seen === null &&
+    isSame(difference.code) &&
+    isSame(difference.outputs);
   return make('div', 'comparison', {}, [
     make('div', 'sides', {}, [
       side(difference.a, words.__('before'), '−', words),
       side(difference.b, words.__('after'), '+', words)
     ]),
     nothing ? make('p', 'hint', {}, [words.__('Nothing differs.')]) : null,
+    seen,
     differing.length > 0
       ? section(
           summed(differing, words),

@@ -5,6 +5,7 @@ import { comparisonOf } from './compare';
 import { detailsOf } from './details';
 import { make } from './dom';
 import { waitsFor } from './notice';
+import { picturesIn } from './pictures';
 import type { Pane } from './pane';
 import type { IVerbs } from './verbs';
 import type { IWords } from './words';
@@ -113,7 +114,7 @@ export class Reader {
     }
     try {
       const content = second
-        ? comparisonOf(await this._verbs.diff(first.id, second.id), this._words)
+        ? await this._comparison(first, second)
         : await this._details(first, mark);
       if (this._turn === turn) {
         this._pane.fill(content);
@@ -124,6 +125,17 @@ export class Reader {
         this._pane.fill(make('p', 'error', { role: 'alert' }, [why]));
       }
     }
+  }
+
+  private async _comparison(first: IRow, second: IRow): Promise<HTMLElement> {
+    const pictures = async (row: IRow): Promise<string[]> =>
+      row.has_outputs ? picturesIn((await this._verbs.details(row.id)).outputs) : [];
+    const [difference, before, after] = await Promise.all([
+      this._verbs.diff(first.id, second.id),
+      pictures(first),
+      pictures(second)
+    ]);
+    return comparisonOf(difference, { before, after }, this._words);
   }
 
   private async _details(row: IRow, mark: string): Promise<HTMLElement> {
