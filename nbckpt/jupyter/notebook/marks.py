@@ -149,7 +149,7 @@ class Marks:
         if run.restored is not None:
             return mark("restored", checkpoint, crc, run.restored.took_s)
         if checkpoint.session != self._session.id:
-            return mark("restored", checkpoint, crc, self._happened.move_s)
+            return mark("restored", checkpoint, crc, None)  # the move's time is no cell's
         took_s = checkpoint.duration_s if run.is_own else None
         return mark("checkpointed", checkpoint, crc, took_s)
 

@@ -54,8 +54,6 @@ class Happened:
     ----------
     taken
         How many events of the store were looked at.
-    move_s
-        Seconds that the last move took.
     """
 
     def __init__(self, session: Session) -> None:
@@ -67,7 +65,6 @@ class Happened:
     def begin(self) -> None:
         """Know nothing."""
         self.taken = 0
-        self.move_s = 0.0
         self._moved = _Event(0.0, "", 0.0)
         self._restored: list[_Event] = []
 
@@ -90,7 +87,7 @@ class Happened:
         self._follow()
 
     def _begin_at(self, moved: _Event) -> None:
-        self._moved, self._restored, self.move_s = moved, [], moved.took_s
+        self._moved, self._restored = moved, []
 
     def _follow(self) -> None:
         """See that the session stands where no cell and no move led it: a rerun went there."""
