@@ -8,6 +8,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from nbckpt.fingerprint.user_names import Own
+from nbckpt.fingerprint.values.homes import module_of_class
 from nbckpt.fingerprint.values.lookups import is_shell
 
 MAX_SEEN = 20_000
@@ -30,8 +31,10 @@ def reaches_any(start: object, targets: Sequence[object], namespace: object) -> 
         if id(current) in wanted:
             return True
         kind: Any = type(current)
-        if id(current) in seen or issubclass(kind, ModuleType | type | Own):
+        if id(current) in seen or issubclass(kind, ModuleType | type):
             continue
+        if issubclass(kind, Own) and module_of_class(kind).startswith("nbckpt."):
+            continue  # not a class of the notebook's on top of one
         if id(kind) not in shells:  # not by the class itself: a user's may have no hash
             shells[id(kind)] = is_shell.__wrapped__(kind)
         if shells[id(kind)]:

@@ -76,6 +76,7 @@ class Panel:
         verb, operation = known[op]
         if operation.writes:
             self._session.workspace.running = None  # as a call from outside a cell
+            self._cells.steps.again.clear()
         arguments = parsed_request(verb, operation, args)
         done = verb.does_at(Door.PANEL)(PanelCall(arguments, self._cells, self._glances))
         if not operation.writes:

@@ -15,6 +15,7 @@ from nbckpt.session.session import Session
 from nbckpt.verbs.arguments import PANEL_ONLY, REF, Door, argument
 from nbckpt.verbs.calls import Answer, Call
 from nbckpt.verbs.moving import moved, reran
+from nbckpt.verbs.other_notebooks import require_own_branch, require_own_ref
 from nbckpt.verbs.parsing import required_text
 from nbckpt.verbs.registry import READS, VERBS, at, declare
 
@@ -119,6 +120,7 @@ def _rerun(call: PanelCall) -> Answer:
     from nbckpt.jupyter.rerunning import rerun_in
 
     asked, shell = call.arguments, call.cells.shell
+    require_own_ref(call, asked.ref)
     done = rerun_in(
         shell,
         call.cells,
@@ -137,6 +139,11 @@ def _resume(call: PanelCall) -> Answer:
     from nbckpt.jupyter.notebook.resume_forecast import target_of
 
     session, asked = call.session, call.arguments
+    require_own_branch(call, asked.branch)
+    again = asked.again or []
+    if not isinstance(again, list) or not all(isinstance(i, str) for i in again):
+        message = "'again' is a list of ids of cells"
+        raise UsageError(message)
     if asked.once and session.position.id is not None:
         text = "this notebook was resumed already, or has gone on without"
         members: Mapping[str, Any] = {"failed": [], "error": text}
@@ -146,5 +153,5 @@ def _resume(call: PanelCall) -> Answer:
     done = session.resume(asked.branch, fallback=asked.fallback)
     if target is not None and session.timeline.is_ancestor(target.id, done.checkpoint.id):
         done = done if target.id == done.checkpoint.id else session.rewind(target.id)
-    call.cells.steps.again = {i for i in asked.again or () if isinstance(i, str)}
+    call.cells.steps.again = set(again)
     return moved(session, done, f"resumed {session.position.branch!r} at")

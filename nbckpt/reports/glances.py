@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nbckpt.errors import NbckptError
+from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.session.history.recorded_outputs import recorded_outputs
 from nbckpt.text.escape import on_a_line, without_colours
 
@@ -61,9 +62,11 @@ class Glances:
     def _made(self, checkpoint: Checkpoint) -> Glance | None:
         try:
             outputs = recorded_outputs(self._session.store, checkpoint)
+            return glance_of(outputs)
         except NbckptError:
             return None  # the details say what is wrong
-        return glance_of(outputs)
+        except user_code_errors():  # one odd output costs its own glance alone
+            return None
 
 
 def glance_of(outputs: Iterable[Mapping[str, Any]]) -> Glance | None:

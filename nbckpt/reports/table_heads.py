@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from html.parser import HTMLParser
 
 from nbckpt.text.escape import on_a_line
@@ -15,7 +16,8 @@ MOST_OF_CELL = 12
 def head_of_table(html: str) -> list[list[str]]:
     """The texts of the first cells of the first table; none if there is no table."""
     reader = _TableReader()
-    reader.feed(html[:MOST_OF_TABLE])
+    with suppress(AssertionError, ValueError):  # what is no HTML
+        reader.feed(html[:MOST_OF_TABLE])
     return [row[:MOST_COLUMNS] for row in reader.rows[:MOST_ROWS] if row]
 
 

@@ -129,9 +129,12 @@ def _words(verb: Verb, line: str, expand: Callable[[str], str]) -> list[str]:
     if shape.values:
         from nbckpt.config import assignments
 
-        options = [flag for flag in shape.flags if re.search(_FLAG.format(flag), f" {line}")]
-        for flag in options:
-            line = re.sub(_FLAG.format(flag), "", f" {line}", count=1)
+        options = []
+        for flag in shape.flags:
+            bare = _QUOTED.sub(lambda quoted: "_" * len(quoted[0]), f" {line}")
+            if at := re.search(_FLAG.format(flag), bare):
+                line = f" {line}"[: at.start()] + f" {line}"[at.end() :]
+                options.append(flag)
         for flag in shape.options:
             if found := re.search(_OPTION.format(flag), f" {line}"):
                 options += [flag, found["value"]]
@@ -151,6 +154,7 @@ def _words(verb: Verb, line: str, expand: Callable[[str], str]) -> list[str]:
     return [*words[: shape.n_words], *(["--", rest] if rest else [])]
 
 
+_QUOTED = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"")
 _FLAG = r"\s{}(?=\s|$)"
 """An option without a value, among expressions."""
 _OPTION = r"\s{}(?:\s+|=)(?P<quote>['\"]?)(?P<value>[\w.+-]+)(?P=quote)(?=\s|$)"

@@ -28,7 +28,8 @@ RUN = """([index, waits]) => {
   const done = window.jupyterapp.commands.execute('notebook:run-cell');
   return waits ? done : undefined;
 }"""
-OPEN = """path => window.jupyterapp.commands.execute('docmanager:open', { path })"""
+OPEN = """path => window.jupyterapp.commands
+  .execute('docmanager:open', { path }).then(() => undefined)"""
 THEME = "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })"
 
 UNLISTED = "Directory not found: "

@@ -46,11 +46,21 @@ class Sidebar(Parts):
         if field.count() and field.input_value():
             field.fill("")
 
+    @property
+    def ended(self) -> Locator:
+        """What it says of a kernel that is gone."""
+        return self.node.locator(".nbckpt-Timeline-ended")
+
+    @property
+    def anew(self) -> Locator:
+        """The button that enables nbckpt in a new kernel, and brings nothing back."""
+        return self.ended.get_by_role("button", name="Begin anew")
+
     def remedy(self, name: str) -> Locator:
         """The button that it offers: `enable`, `choose-kernel`, `interrupt`, …."""
         return self.node.locator(f'button[data-remedy="{name}"]')
 
     def enable(self) -> None:
         """Load nbckpt into the notebook's kernel by its button."""
-        self.remedy("enable").click()
+        (self.remedy("enable").or_(self.anew)).click()
         self.root.wait_for()

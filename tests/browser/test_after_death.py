@@ -23,7 +23,7 @@ def dying(application: Application, context: BrowserContext) -> Iterator[Dying]:
 
 def card(dying: Dying) -> Locator:
     """What the panel says of the kernel that is gone."""
-    return dying.sidebar.node.locator(".nbckpt-Timeline-ended")
+    return dying.sidebar.ended
 
 
 def marks(dying: Dying) -> list[str | None]:
@@ -109,6 +109,18 @@ def test_who_begins_anew_is_offered_the_old_until_a_checkpoint_is_made(dying: Dy
     expect(card(dying)).to_contain_text("Resume from 'train'")
     expect(card(dying).get_by_role("button", name="Begin anew")).to_have_count(0)
     dying.run(1)
+    expect(card(dying)).to_have_count(0)
+
+
+def test_the_card_can_be_dismissed(dying: Dying) -> None:
+    dying.run_to_the_end()
+    dying.restart()
+
+    card(dying).get_by_role("button", name="Dismiss").click()
+    expect(card(dying)).to_have_count(0)
+    expect(dying.sidebar.remedy("enable")).to_be_visible()
+    dying.sidebar.enable()
+    expect(dying.sidebar.row("train")).to_be_visible()
     expect(card(dying)).to_have_count(0)
 
 

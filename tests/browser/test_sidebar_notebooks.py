@@ -116,7 +116,7 @@ def test_two_windows_on_one_notebook(notebook: Notebook, sidebar: Sidebar) -> No
     expect(second.row("three")).to_be_visible()
 
     notebook.page.evaluate(f"{SESSION}.session.kernel.restart()")
-    expect(second.remedy("enable")).to_be_visible()
+    expect(second.anew).to_be_visible()
     sidebar.enable()
     notebook.execute("y = 4\n%checkpoint four")
     expect(second.row("four")).to_be_visible()
@@ -172,22 +172,23 @@ def test_a_kernel_that_is_restarted_changed_and_shut_down(
     expect(sidebar.row("one")).to_be_visible()
 
     notebook.page.evaluate(f"{SESSION}.session.kernel.restart()")
-    expect(sidebar.remedy("enable")).to_be_visible()
+    expect(sidebar.anew).to_be_visible()
     sidebar.enable()
     notebook.execute("%checkpoint again")
     expect(sidebar.row("again")).to_be_visible()
 
     change = f"{SESSION}.changeKernel({{ name: 'python3' }}).then(() => null)"
     notebook.page.evaluate(change)
-    expect(sidebar.remedy("enable")).to_be_visible()
+    expect(sidebar.anew).to_be_visible()
     sidebar.enable()
     sidebar.row("again").click()
     sidebar.verb("rewind").click()
     expect(sidebar.here).to_have_attribute("data-name", "again")
 
     notebook.page.evaluate(f"{SESSION}.shutdown()")
-    expect(sidebar.plight).to_contain_text("This notebook has no kernel")
-    expect(sidebar.remedy("choose-kernel")).to_be_visible()
+    expect(sidebar.ended).to_contain_text("The notebook has no kernel now")
+    expect(sidebar.ended.get_by_role("button", name="Choose a kernel…")).to_be_visible()
+    expect(sidebar.row("again")).to_be_visible()
 
 
 def test_a_dialog_of_jupyterlabs_own_is_closed(notebook: Notebook, sidebar: Sidebar) -> None:

@@ -98,3 +98,12 @@ def test_a_page_is_given_those_that_it_asks_for(shell: Any) -> None:
     assert [rows[name]["has_outputs"] for name in ("one", "two")] == [True, False]
     assert answer["result"] == {ids[0]: {"kind": "text", "text": "said"}, ids[1]: None}
     assert not views.panel.answer("glances", {"ids": "all"})["ok"]
+
+
+def test_what_is_no_html_is_no_table() -> None:
+    odd = {"result": {"text/html": "<table><tr><td>a<![foo[ b ]]></td></tr>", "text/plain": "x"}}
+
+    glance = glance_of([odd])
+
+    assert glance is not None
+    assert glance["text"] == "x"

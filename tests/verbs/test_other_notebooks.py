@@ -180,3 +180,20 @@ def test_the_command_line_asks_at_a_terminal_alone(two: Any, tmp_path: Path) -> 
 
     done = command("rewind", target("rewind"), "--other-notebook", "--json")
     assert json.loads(done.stdout)["name"] == "theirs"
+
+
+def test_the_option_in_a_text_is_a_part_of_it(two: Any, answers: Any) -> None:
+    asked = answers(True)
+
+    run(two, f"%fork {target('fork')} aside q='x --other-notebook y'")
+
+    assert two.user_ns["q"] == "x --other-notebook y"
+    assert len(asked) == 1
+
+
+def test_a_page_that_reruns_or_resumes_another_is_asked_too(two: Any) -> None:
+    views = Views.of(attached(two).cells)
+
+    for op, args in (("rerun", {"ref": target("rerun")}), ("resume", {"branch": "main"})):
+        assert "and this is 'mine'" in views.write(op, args)["error"]
+    assert two.user_ns["x"] == "mine"

@@ -20,6 +20,8 @@ export interface IEndedFacts {
   offer: IOffer;
   /** Why there is nothing that could be resumed into now; empty where there is. */
   obstacle: string;
+  /** Whether the notebook has a kernel. */
+  hasKernel: boolean;
   /** Whether nbckpt is loaded in the new kernel. */
   isLoaded: boolean;
 }
@@ -30,7 +32,10 @@ export interface IWaysOn {
   resumeAndRun(): Promise<void>;
   /** Load nbckpt, and bring nothing back. */
   enable(): Promise<void>;
-  restart(): void;
+  /** Say no more of it. */
+  dismiss(): void;
+  /** Have the notebook get a kernel that can be resumed into. */
+  getKernel(): void;
 }
 
 /** Drawn anew where something of it has changed, and as time goes by. */
@@ -64,12 +69,12 @@ export class EndedCard {
     const now = Date.now() / 1000;
     const isNone = facts.obstacle !== '';
     this.node.replaceChildren(
-      this._title,
+      make('div', 'endedHead', {}, [this._title, this._dismiss()]),
       ...half.map(text => make('p', 'endedHalf', {}, [text])),
       make('p', 'endedOffer', {}, [
         isNone ? facts.obstacle : `${offered(facts.offer, now, words)}.`
       ]),
-      make('div', 'endedButtons', {}, isNone ? this._restart() : this._buttons(facts)),
+      make('div', 'endedButtons', {}, isNone ? this._kernel(facts) : this._buttons(facts)),
       this._problem
     );
     this._age();
@@ -95,12 +100,26 @@ export class EndedCard {
     return [resume, all, ...(isLoaded ? [] : [anew])];
   }
 
-  private _restart(): HTMLElement[] {
-    const restart = button('restart', this._words.__('Restart the kernel…'), () => {
-      this._ways.restart();
+  private _dismiss(): HTMLElement {
+    const text = this._words.__('Dismiss');
+    return button(
+      'dismiss',
+      '×',
+      () => {
+        this._ways.dismiss();
+      },
+      { 'aria-label': text, title: text }
+    );
+  }
+
+  private _kernel({ hasKernel }: IEndedFacts): HTMLElement[] {
+    const words = this._words;
+    const text = hasKernel ? words.__('Restart the kernel…') : words.__('Choose a kernel…');
+    const get = button('getKernel', text, () => {
+      this._ways.getKernel();
     });
-    restart.className += ' jp-mod-styled jp-mod-accept';
-    return [restart];
+    get.className += ' jp-mod-styled jp-mod-accept';
+    return [get];
   }
 
   /** A button that does one thing at a time, and says why it could not. */

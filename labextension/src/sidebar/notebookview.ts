@@ -144,7 +144,8 @@ export class NotebookView implements IDisposable {
   /** The card about a kernel that is gone; null where nothing could be brought back. */
   private _ended({ rows, status }: INews | IKept): HTMLElement | null {
     const { link } = this.linked;
-    if (!this._offer?.checkpoint) {
+    const isLost = link.state === 'lost' && link.last === null; // of another version, say
+    if (!this._offer?.checkpoint || isLost || this._dismissed === this._ending()) {
       return null;
     }
     this._card ??= new EndedCard(this._waysOn(), this._shared.words);
@@ -154,9 +155,15 @@ export class NotebookView implements IDisposable {
       here: status.position ?? status.head,
       offer: this._offer,
       obstacle: this._obstacle(),
+      hasKernel: link.state !== 'no-kernel',
       isLoaded: link.state === 'ready'
     });
     return this._card.node;
+  }
+
+  /** Tells one kernel's end from another's. */
+  private _ending(): number {
+    return this.linked.link.last?.ended.at ?? 0;
   }
 
   private _obstacle(): string {
@@ -175,7 +182,11 @@ export class NotebookView implements IDisposable {
       resume: () => resumes.restore(linked, true),
       resumeAndRun: () => resumes.restoreAndRun(linked, true),
       enable: () => linked.link.load(),
-      restart: () => {
+      dismiss: () => {
+        this._dismissed = this._ending();
+        this._changed();
+      },
+      getKernel: () => {
         this._shared.act(linked.link.state === 'no-kernel' ? 'choose-kernel' : 'restart', linked);
       }
     };
@@ -255,6 +266,7 @@ export class NotebookView implements IDisposable {
   private _timeline: TimelineView | null = null;
   private _card: EndedCard | null = null;
   private _offer: IOffer | null = null;
+  private _dismissed: number | null = null;
   /** What was recalled in an earlier turn is no longer wanted. */
   private _turn = 0;
   private _host: HTMLElement | null = null;

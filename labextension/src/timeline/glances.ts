@@ -36,6 +36,7 @@ export class Glances {
   }
 
   dispose(): void {
+    this._isDisposed = true;
     window.clearTimeout(this._timer);
   }
 
@@ -43,7 +44,11 @@ export class Glances {
     this._timer = undefined;
     const ids = this._wanted.splice(0, MOST);
     try {
-      for (const [id, glance] of Object.entries(await this._fetch(ids))) {
+      const found = await this._fetch(ids);
+      if (this._isDisposed) {
+        return;
+      }
+      for (const [id, glance] of Object.entries(found)) {
         this._known.set(id, glance);
       }
       this._came();
@@ -51,12 +56,13 @@ export class Glances {
       // A kernel that is gone or busy: asked again when the row is drawn anew.
       ids.forEach(id => this._known.delete(id));
     }
-    if (this._wanted.length > 0) {
+    if (this._wanted.length > 0 && !this._isDisposed) {
       this._timer ??= window.setTimeout(() => void this._ask(), TOGETHER_MS);
     }
   }
 
   private readonly _known = new Map<string, IGlance | null>();
+  private _isDisposed = false;
   private _wanted: string[] = [];
   private _timer: number | undefined;
 }

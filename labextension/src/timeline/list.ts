@@ -86,7 +86,9 @@ export class ListView {
   /** Show these, oldest first. */
   show(listed: readonly IListed[], status: IStatus, now: number): void {
     const here = standing(listed, status);
-    const hasMoved = status.position !== (this._status?.position ?? null);
+    // A place may be told of before its row: then it is followed when that comes.
+    const hasMoved = here !== null && here !== this._here;
+    this._here = here ?? this._here;
     this._listed = listed;
     this._layout = layout(listed, here);
     this._status = status;
@@ -295,6 +297,8 @@ export class ListView {
   private _now = 0;
   private _width = 0;
   private _isPlaced = false;
+  /** Where the user stood, as far as it is listed. */
+  private _here: string | null = null;
   private _line = 28;
   private _active: string | null = null;
   private _selected: [string | null, string | null] = [null, null];

@@ -23,14 +23,14 @@ export function comparedPictures(
 ): HTMLElement | null {
   const count = Math.max(before.length, after.length);
   const pairs = Array.from({ length: count }, (_, at) => [before[at], after[at]] as const);
-  const differing = pairs.filter(([a, b]) => a !== b).slice(0, MOST);
+  const differing = pairs.filter(([a, b]) => a !== b);
   if (differing.length === 0) {
     return null;
   }
   const same = pairs.filter(([a, b]) => a === b).length;
   const title = words._n('%1 picture differs', '%1 pictures differ', differing.length);
   return section(title, 'pictures', [
-    ...differing.map(([a, b]) => pair(a, b, words)),
+    ...differing.slice(0, MOST).map(([a, b]) => pair(a, b, words)),
     same > 0
       ? make('p', 'hint', {}, [
           words._n('%1 picture is the same', '%1 pictures are the same', same)

@@ -129,7 +129,12 @@ export class Reader {
 
   private async _comparison(first: IRow, second: IRow): Promise<HTMLElement> {
     const pictures = async (row: IRow): Promise<string[]> =>
-      row.has_outputs ? picturesIn((await this._verbs.details(row.id)).outputs) : [];
+      row.has_outputs
+        ? this._verbs.details(row.id).then(
+            ({ outputs }) => picturesIn(outputs),
+            () => [] // without pictures, then
+          )
+        : [];
     const [difference, before, after] = await Promise.all([
       this._verbs.diff(first.id, second.id),
       pictures(first),

@@ -44,6 +44,11 @@ export class RowMenu {
     );
   }
 
+  /** What it is about is no longer selected. */
+  close(): void {
+    this._menu.close();
+  }
+
   private _do({ verb, branch }: IAction): void {
     if (verb === 'switch') {
       this._tasks.switchTo(branch ?? '');

@@ -211,6 +211,7 @@ export class TimelineView {
   }
 
   private _select(first: string | null, second: string | null): void {
+    this._menu.close();
     if (this._choosing !== null && first !== null && first !== this._choosing) {
       const other = this._choosing;
       this._choosing = null;

@@ -153,11 +153,9 @@ def _with_makers(
         if fate.does != "runs" and _idle(cell) is None
     ]
     told = list(fates)
-    for place, setup in setup_cells(session, target, cells, places).items():
-        again = setup.again and not fates[place].edited
-        told[place] = fates[place]._replace(
-            sets_up=True, makes=setup.makes, acts=setup.acts, again=again
-        )
+    edited = {n for n, fate in enumerate(fates) if fate.edited}
+    for place, setup in setup_cells(session, target, cells, places, edited).items():
+        told[place] = fates[place]._replace(sets_up=True, **setup._asdict())
     return told
 
 

@@ -7,7 +7,8 @@ cells are proposed to run again, before the rest.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import ast
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt.fingerprint.code import names_of_tree
@@ -48,7 +49,11 @@ class Setup(NamedTuple):
 
 
 def setup_cells(
-    session: Session, target: Checkpoint, cells: Sequence[Written], places: Sequence[int]
+    session: Session,
+    target: Checkpoint,
+    cells: Sequence[Written],
+    places: Sequence[int],
+    edited: Collection[int] = (),
 ) -> dict[int, Setup]:
     """The cells that set up again what a return to a checkpoint does not bring back.
 
@@ -58,6 +63,8 @@ def setup_cells(
         Those of the notebook, in their order.
     places
         Of those that would not run.
+    edited
+        Of those that are not what ran: none of them is proposed.
 
     Returns
     -------
@@ -69,24 +76,44 @@ def setup_cells(
     if not made:
         return {}
     recipes, known = _setups(session, target)
-    found = {place: _Cell.of(cells[place]) for place in places if place >= min(made)}
+    own = _defined_in(cells)
+    found = {place: _Cell.of(cells[place], own) for place in places if place >= min(made)}
+    quick = _quick_cells(session, target)
+    may = {
+        place
+        for place, cell in found.items()
+        if not cell.acts and place not in edited and quick.get(cells[place].cell_id, True)
+    }
     following = {
         place: cell
         for place, cell in found.items()
-        if place not in made and cell.sets_up(refused, recipes, refused | recipes | known)
+        if place not in made and cell.sets_up(refused, recipes, known)
     }
+    proposed = may.intersection(following)
     told = {}
     for place, names in made.items():
         later = [m for name in names for m in makers[name][1:]]
-        is_whole = all(any(cells[p].has_run(m.cell) for p in (place, *following)) for m in later)
-        is_quick = makers[names[0]][0].checkpoint.duration_s < QUICK_S
-        acts = found[place].acts
-        told[place] = Setup(tuple(names), acts, again=not acts and is_quick and is_whole)
+        is_whole = all(any(cells[p].has_run(m.cell) for p in (place, *proposed)) for m in later)
+        again = place in may and is_whole
+        told[place] = Setup(tuple(names), found[place].acts, again=again)
     is_any = any(setup.again for setup in told.values())
     for place, cell in following.items():
         makes = tuple(sorted(cell.binds & recipes))
-        told[place] = Setup(makes, cell.acts, again=is_any and not cell.acts)
+        told[place] = Setup(makes, cell.acts, again=is_any and place in proposed)
     return dict(sorted(told.items()))
+
+
+def _quick_cells(session: Session, target: Checkpoint) -> dict[str, bool]:
+    """Id of each cell with a checkpoint of its own → True if it took no time worth a question."""
+    line = session.timeline.ancestry(target.id)[::-1]
+    return {c.cell.cell_id: c.duration_s < QUICK_S for c in line if c.cell.cell_id}
+
+
+def _defined_in(cells: Sequence[Written]) -> set[str]:
+    """The functions and classes of the notebook, of whose effects nothing is known."""
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    nodes = (node for cell in cells for node in parsed(cell.source).body)
+    return {node.name for node in nodes if isinstance(node, kinds)}
 
 
 def _made(
@@ -110,18 +137,45 @@ def _setups(session: Session, target: Checkpoint) -> tuple[set[str], set[str]]:
 
 
 class _Cell(NamedTuple):
+    """What the text of a cell tells."""
+
+    tree: ast.Module
     binds: frozenset[str]
     reads: frozenset[str]
     acts: str
 
     @classmethod
-    def of(cls, cell: Written) -> _Cell:
+    def of(cls, cell: Written, defined: Collection[str]) -> _Cell:
+        """What a cell's text tells, in a notebook that defines these functions and classes."""
         tree = parsed(cell.source)
         names = names_of_tree(tree)
         reads = frozenset(names.loads | names.reads)
-        return cls(frozenset(names.binds), reads, effect_of(tree, {}))
+        called = sorted(reads.intersection(defined))
+        acts = effect_of(tree, {}) or (f"{called[0]}() of this notebook" if called else "")
+        return cls(tree, frozenset(names.binds), reads, acts)
 
-    def sets_up(self, refused: set[str], recipes: set[str], setups: set[str]) -> bool:
-        """True if it binds nothing but setups, and leans on what does not come back."""
-        leans = self.reads & refused or self.binds & recipes
-        return bool(leans) and self.binds <= setups
+    def sets_up(self, refused: set[str], recipes: set[str], known: set[str]) -> bool:
+        """True if it leans on what does not come back, and changes nothing that does.
+
+        It binds recipes and definitions alone, or it sets the process's environment.
+        """
+        if self.binds & recipes:
+            return self.binds <= recipes | known
+        rest = [s for s in self.tree.body if not isinstance(s, ast.Import | ast.ImportFrom)]
+        leans = bool(rest) and bool(self.reads & refused) and self.binds <= known
+        return leans and all(map(_sets_environment, rest))
+
+
+def _sets_environment(statement: ast.stmt) -> bool:
+    """True for ``os.environ[…] = …`` and ``os.environ.update(…)``."""
+    if isinstance(statement, ast.Assign):
+        targets: list[ast.expr] = statement.targets
+        return all(isinstance(t, ast.Subscript) and _is_environment(t.value) for t in targets)
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+        return False
+    function = statement.value.func
+    return isinstance(function, ast.Attribute) and _is_environment(function.value)
+
+
+def _is_environment(node: ast.expr) -> bool:
+    return getattr(node, "attr", getattr(node, "id", "")) == "environ"

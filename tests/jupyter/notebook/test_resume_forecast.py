@@ -296,3 +296,45 @@ def ran(notebook: Notebook, cell_id: str) -> bool:
     notebook.run(cell_id)
     step = notebook.shell._nbckpt_extension.cells.steps.latest
     return step.restored is None
+
+
+@pytest.mark.parametrize(
+    ("maker", "follower"),
+    [
+        ("feed = (n for n in range(9))", "results.append(next(feed))"),
+        ("feed = (n for n in range(9))", "counts['n'] += next(feed)"),
+        ("feed = (n for n in range(9))", "next(feed)"),
+        ("feed = (n for n in range(9))", "print(next(feed))"),
+        ("feed = begun()", "os.environ['A'] = str(id(feed))"),
+        ("feed = (n for n in range(9))", "os.environ['A'] = str(id(feed)); os.system('true')"),
+    ],
+)
+def test_a_cell_that_does_more_than_to_set_up_is_not_proposed(
+    shell: Any, maker: str, follower: str
+) -> None:
+    sources = {
+        "kept": "import os\nresults = []\ncounts = {'n': 0}\n"
+        "def begun():\n    return (n for n in range(9))",
+        "maker": f"%%checkpoint maker\n{maker}",
+        "follower": follower,
+        "end": "%%checkpoint end\nz = 1",
+    }
+    notebook = Notebook(shell, sources)
+    notebook.run_all()
+
+    plan = plan_of(notebook)
+
+    assert [c["cell_id"] for c in plan["cells"] if c["again"]] == []
+
+
+def test_ids_of_cells_are_texts_and_are_forgotten_by_another_move(shell: Any) -> None:
+    notebook = Notebook(shell, {**CELLS, "k": "%%checkpoint k\nk = 3"})
+    notebook.run("k", "load")
+    again = new_session(shell, notebook.sources)
+    panel = Panel(again.session, shell, shell._nbckpt_extension.cells)
+    assert not panel.answer("resume", {"again": 5})["ok"]
+    assert panel.answer("resume", {"again": ["k"]})["ok"]
+
+    assert panel.answer("rewind", {"ref": "k"})["ok"]
+
+    assert not ran(again, "k")
