@@ -94,7 +94,7 @@ export class ListView {
     this._status = status;
     this._now = now;
     const isGone = !listed.some(one => one.id === this._active);
-    if (isGone || (hasMoved && this._selected[0] === null && here !== null)) {
+    if (isGone || (hasMoved && this._selected[0] === null)) {
       this._active =
         here ?? (listed.filter(one => one.row.own).pop() ?? listed[listed.length - 1])?.id ?? null;
     }
