@@ -11,6 +11,7 @@ from playwright.sync_api import BrowserContext, Locator, expect
 
 from tests.browser.applications import Application
 from tests.browser.dying import Dying
+from tests.browser.notebooks import READY
 
 
 @pytest.fixture
@@ -133,6 +134,7 @@ def test_a_kernel_that_was_unloaded_by_hand_is_no_death(dying: Dying) -> None:
     expect(card(dying)).to_have_count(0)
 
 
+@pytest.mark.parametrize("application", ["lab"], indirect=True)  # Notebook 7 keeps no state
 def test_a_page_that_is_loaded_after_it_shows_the_same(dying: Dying) -> None:
     dying.run_to_the_end()
     dying.save()
@@ -141,6 +143,8 @@ def test_a_page_that_is_loaded_after_it_shows_the_same(dying: Dying) -> None:
     expect(card(dying)).to_contain_text("The notebook has no kernel now.")
     expect(dying.sidebar.row("train")).to_be_visible()
     dying.page.reload()
+    dying.page.wait_for_function(READY, timeout=60_000)
+    dying.sidebar.open()  # Notebook 7 does not open it again
 
     expect(card(dying)).to_contain_text("This notebook has a new kernel", timeout=60_000)
     expect(dying.sidebar.here).to_have_attribute("data-name", "train")
