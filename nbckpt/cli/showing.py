@@ -29,6 +29,12 @@ def say(text: str, *, file: TextIO | None = None) -> None:
     print(legible(text, colours=True), file=file)
 
 
+def agreed(question: str) -> bool:
+    """True if the person at the terminal answers with a yes."""
+    print(f"{on_a_line(question)} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def width() -> int | None:
     """Characters of a line on the terminal; None where the output is no terminal."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None

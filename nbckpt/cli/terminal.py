@@ -7,9 +7,8 @@ from argparse import Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from nbckpt.cli.showing import say, warn, width
+from nbckpt.cli.showing import agreed, say, warn, width
 from nbckpt.errors import UsageError
-from nbckpt.text.escape import on_a_line
 from nbckpt.verbs.calls import Call
 
 if TYPE_CHECKING:
@@ -69,8 +68,7 @@ class TerminalCall(Call):
         """Ask at the terminal; None where there is none, or the answer is for a program."""
         if not sys.stdin.isatty() or getattr(self.arguments, "json", False):
             return None
-        print(f"{on_a_line(question)} [y/N] ", end="", file=sys.stderr, flush=True)
-        return sys.stdin.readline().strip().lower() in ("y", "yes")
+        return agreed(question)
 
     def tell(self, text: str) -> None:
         """Write lines to stderr while the verb goes on."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from nbckpt.cli.showing import say
+from nbckpt.cli.showing import agreed, say
 from nbckpt.cli.terminal import TerminalCall
 from nbckpt.errors import UsageError
 from nbckpt.verbs.arguments import Door
@@ -57,5 +57,4 @@ def _agreed(told: UntrustedReport) -> bool:
         )
         raise UsageError(message)
     say(f"{told.text()}\n\n{MEANING}", file=sys.stderr)
-    print("Trust all of it? [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    return agreed("Trust all of it?")

@@ -25,7 +25,7 @@ def reaches_any(start: object, targets: Sequence[object], namespace: object) -> 
     wanted = set(map(id, targets))
     queue: list[Any] = [start]
     seen = {id(namespace)}
-    shells: dict[int, bool] = {}
+    shells: dict[int, tuple[type, bool]] = {}  # with the class: it stays as long as its id counts
     while queue and len(seen) < MAX_SEEN:
         current = queue.pop()
         if id(current) in wanted:
@@ -36,8 +36,8 @@ def reaches_any(start: object, targets: Sequence[object], namespace: object) -> 
         if issubclass(kind, Own) and module_of_class(kind).startswith("nbckpt."):
             continue  # not a class of the notebook's on top of one
         if id(kind) not in shells:  # not by the class itself: a user's may have no hash
-            shells[id(kind)] = is_shell.__wrapped__(kind)
-        if shells[id(kind)]:
+            shells[id(kind)] = kind, is_shell.__wrapped__(kind)
+        if shells[id(kind)][1]:
             continue  # threads have one in their contexts, and by it all is reached
         seen.add(id(current))
         queue += (

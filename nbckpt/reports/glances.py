@@ -1,4 +1,4 @@
-"""What a cell showed, at a glance: a thumbnail, the head of a table, or its last line of text.
+"""Glances at the outputs of cells: a thumbnail, the head of a table, or the last line of text.
 
 Made when somebody looks at the row, from the recorded outputs, and remembered by their digest: no
 cell waits for it.

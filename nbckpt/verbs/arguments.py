@@ -130,10 +130,11 @@ def argument(
     request: str = "",
     question: str = MISSING,
     is_rest: bool = False,
+    is_rare: bool = False,
     **how: Any,
 ) -> Argument:
     """An argument, written as for argparse; see `Argument`."""
-    return Argument(flags, how, names, doors, request, question, is_rest)
+    return Argument(flags, how, names, doors, request, question, is_rest, is_rare)
 
 
 def flag(*flags: str, help: str, **more: Any) -> Argument:  # noqa: A002  # argparse's word

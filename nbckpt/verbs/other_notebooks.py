@@ -5,32 +5,33 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from nbckpt.errors import UsageError
-from nbckpt.verbs.arguments import EVERYWHERE, flag
+from nbckpt.verbs.arguments import flag
 
 if TYPE_CHECKING:
     from nbckpt.model import Checkpoint
-    from nbckpt.session.session import Session
     from nbckpt.verbs.calls import Call
 
 OPTION = "--other-notebook"
 OTHER_NOTEBOOK = flag(
-    OPTION, help="also to a checkpoint of another notebook, unasked", doors=EVERYWHERE
-)._replace(is_rare=True)
+    OPTION, help="also to a checkpoint of another notebook, unasked", is_rare=True
+)
 
 
 def require_own_ref(call: Call, ref: str | None) -> None:
     """Ask the user before a move to `ref`, if another notebook has made it; see `require_own`.
 
-    A reference that means nothing is left to the verb, which says so.
+    Raises
+    ------
+    CheckpointNotFoundError
+        If it means nothing, as the move itself would.
     """
-    if ref is None or ref == "-" or not _has_name(call.session):
-        return
-    require_own(call, call.session.get(ref))
+    if ref not in (None, "-") and call.session.notebook:
+        require_own(call, call.session.get(ref))
 
 
 def require_own_branch(call: Call, branch: str | None) -> None:
     """Ask the user before a move to the head of `branch`, if it is another notebook's."""
-    if branch is None or not _has_name(call.session):
+    if branch is None or not call.session.notebook:
         return
     call.session.refresh()
     head = call.session.timeline.head(branch)
@@ -60,7 +61,3 @@ def require_own(call: Call, target: Checkpoint) -> None:
     if not agreed:
         message = f"{whose}: nothing was changed"
         raise UsageError(message)
-
-
-def _has_name(session: Session) -> bool:
-    return bool(session.notebook)

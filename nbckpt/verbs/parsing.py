@@ -129,16 +129,13 @@ def _words(verb: Verb, line: str, expand: Callable[[str], str]) -> list[str]:
     if shape.values:
         from nbckpt.config import assignments
 
-        options = []
+        options: list[str] = []
         for flag in shape.flags:
-            bare = _QUOTED.sub(lambda quoted: "_" * len(quoted[0]), f" {line}")
-            if at := re.search(_FLAG.format(flag), bare):
-                line = f" {line}"[: at.start()] + f" {line}"[at.end() :]
-                options.append(flag)
+            found, line = _taken(_FLAG.format(flag), line)
+            options += [flag] if found else []
         for flag in shape.options:
-            if found := re.search(_OPTION.format(flag), f" {line}"):
-                options += [flag, found["value"]]
-                line = f" {line}".replace(found[0], "", 1)
+            found, line = _taken(_OPTION.format(flag), line)
+            options += [flag, found["value"]] if found else []
         usage = verb.usage_at(Door.NOTEBOOK)
         typed = assignments.parsed(line, usage)
         if len(typed.words) >= shape.n_words:
@@ -152,6 +149,20 @@ def _words(verb: Verb, line: str, expand: Callable[[str], str]) -> list[str]:
     words = line.split(maxsplit=shape.n_words)
     rest = _unquoted(" ".join(words[shape.n_words :]))
     return [*words[: shape.n_words], *(["--", rest] if rest else [])]
+
+
+def _taken(pattern: str, line: str) -> tuple[re.Match[str] | None, str]:
+    """The first match of an option among expressions, and the line without it.
+
+    In a text of an expression there is none.
+    """
+    line = f" {line}"
+    bare = _QUOTED.sub(lambda quoted: "_" * len(quoted[0]), line)
+    place = re.search(pattern, bare)
+    found = place and re.fullmatch(pattern, line[place.start() : place.end()])
+    if place is None or found is None:
+        return None, line
+    return found, line[: place.start()] + line[place.end() :]
 
 
 _QUOTED = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"")

@@ -66,3 +66,18 @@ def test_a_page_gives_texts(op: str, members: dict[str, Any]) -> None:
 
 def test_a_text_of_a_page_is_stripped() -> None:
     assert requested("checkpoint", {"name": " x "}).name == "x"
+
+
+@pytest.mark.parametrize(
+    ("line", "step", "text"),
+    [
+        ("load q='x --as y z'", None, "'x --as y z'"),
+        ("load q='x --as y' --as use", "use", "'x --as y'"),
+        ("load --as 'use' q='a'", "use", "'a'"),
+    ],
+)
+def test_an_option_inside_a_text_is_a_part_of_it(line: str, step: str | None, text: str) -> None:
+    parsed = parsed_line(VERBS["update"], line)
+
+    assert parsed.as_step == step
+    assert parsed.expressions == {"q": text}

@@ -1,10 +1,11 @@
 /** What a page still knows of a kernel that is gone, in words. Pure. */
 
 import type { IBusy, IRow } from '../records';
-import { age, money } from '../timeline/format';
+import { ago, money } from '../timeline/format';
+import { stateText } from '../timeline/row';
 import type { IWords } from '../timeline/words';
 
-/** How a kernel went: by itself, or because somebody restarted or changed it. */
+/** A kernel's end: by itself, or because somebody restarted or changed it. */
 export type End = 'died' | 'restarted' | 'changed';
 
 /** A kernel that was known and is gone. */
@@ -21,21 +22,20 @@ export function endedText(ended: IEnded | null, now: number, words: IWords): str
   if (ended === null) {
     return words.__('This notebook has a new kernel');
   }
-  const told = age(ended.at, now);
-  const ago = told === 'now' ? words.__('just now') : words.__('%1 ago', told);
+  const when = ago(ended.at, now, words);
   switch (ended.how) {
     case 'died':
       return ended.busy === null
-        ? words.__('The kernel died %1', ago)
+        ? words.__('The kernel died %1', when)
         : words.__(
             'The kernel died %1, while %2 ran (killed; perhaps out of memory)',
-            ago,
+            when,
             ended.busy.name === '' ? words.__('a cell') : ended.busy.name
           );
     case 'restarted':
-      return words.__('The kernel was restarted %1', ago);
+      return words.__('The kernel was restarted %1', when);
     case 'changed':
-      return words.__('This notebook has had another kernel since %1', ago);
+      return words.__('This notebook has had another kernel since %1', when);
   }
 }
 
@@ -75,11 +75,7 @@ function lineOf(rows: readonly IRow[], here: string | null): Set<string> {
 function partText(row: IRow, words: IWords): string {
   const [done, total] = row.progress ?? [0, 0];
   const paid = row.cost_usd ? words.__('%1 paid', money(row.cost_usd)) : '';
-  const far =
-    total > 0
-      ? words.__('%1 of %2', done, total)
-      : done > 0
-        ? words._n('%1 item done', '%1 items done', done)
-        : words.__('not finished');
+  const isOpen = total <= 0 && done > 0; // of a generator nobody knows how long it is
+  const far = isOpen ? words._n('%1 item done', '%1 items done', done) : stateText(row, words);
   return `${row.name}: ${[far, paid].filter(text => text !== '').join(', ')}`;
 }

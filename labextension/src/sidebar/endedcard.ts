@@ -1,6 +1,6 @@
 /** Above the list of a kernel that is gone: what became of it, and the ways to go on. */
 
-import { button, make } from '../timeline/dom';
+import { button, cross, make } from '../timeline/dom';
 import type { IRow } from '../records';
 import type { IWords } from '../timeline/words';
 import { endedText, halfDone, type IEnded } from './ended';
@@ -9,7 +9,7 @@ import { offered, type IOffer } from './resumeplan';
 /** Ages are in minutes. */
 const AGES_MS = 20_000;
 
-/** What the card is about. */
+/** The facts that the card tells. */
 export interface IEndedFacts {
   /** Null where it went while no page looked. */
   ended: IEnded | null;
@@ -26,7 +26,7 @@ export interface IEndedFacts {
   isLoaded: boolean;
 }
 
-/** What its buttons do. */
+/** The ways on, each a button. */
 export interface IWaysOn {
   resume(): Promise<void>;
   resumeAndRun(): Promise<void>;
@@ -69,7 +69,12 @@ export class EndedCard {
     const now = Date.now() / 1000;
     const isNone = facts.obstacle !== '';
     this.node.replaceChildren(
-      make('div', 'endedHead', {}, [this._title, this._dismiss()]),
+      make('div', 'endedHead', {}, [
+        this._title,
+        cross('dismiss', words.__('Dismiss'), () => {
+          this._ways.dismiss();
+        })
+      ]),
       ...half.map(text => make('p', 'endedHalf', {}, [text])),
       make('p', 'endedOffer', {}, [
         isNone ? facts.obstacle : `${offered(facts.offer, now, words)}.`
@@ -98,18 +103,6 @@ export class EndedCard {
     const anew = this._button('enable', words.__('Begin anew'), () => this._ways.enable());
     anew.title = words.__('Enable nbckpt in this kernel, and bring nothing back');
     return [resume, all, ...(isLoaded ? [] : [anew])];
-  }
-
-  private _dismiss(): HTMLElement {
-    const text = this._words.__('Dismiss');
-    return button(
-      'dismiss',
-      '×',
-      () => {
-        this._ways.dismiss();
-      },
-      { 'aria-label': text, title: text }
-    );
   }
 
   private _kernel({ hasKernel }: IEndedFacts): HTMLElement[] {

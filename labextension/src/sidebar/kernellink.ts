@@ -17,7 +17,7 @@ export type { LinkState } from './connected';
 /** What is new. */
 export type Change = 'state' | 'rows' | 'status' | 'marks' | 'approvals';
 
-/** What a kernel told that is gone. */
+/** The last news of a kernel that is gone. */
 export interface ILast {
   news: INews;
   ended: IEnded;
@@ -75,7 +75,12 @@ export class KernelLink implements IDisposable {
     return this._news;
   }
 
-  /** What a kernel told last that is gone, until the next one stands somewhere. */
+  /** Whether a session has begun: somebody resumed it, or ran a cell of it. */
+  get isSomewhere(): boolean {
+    return (this.status?.position ?? null) !== null;
+  }
+
+  /** News of a kernel that is gone, until the next one stands somewhere. */
   get last(): ILast | null {
     return this._last;
   }
@@ -193,7 +198,7 @@ export class KernelLink implements IDisposable {
   private _end(how: End | null): void {
     if (how === null) {
       this._last = null;
-    } else if (this._news !== null && (this._last === null || isSomewhere(this._news))) {
+    } else if (this._news !== null && (this._last === null || this.isSomewhere)) {
       const { status, marks } = this._news;
       const { busy } = status;
       const ended = { how, at: Date.now() / 1000, busy };
@@ -229,7 +234,7 @@ export class KernelLink implements IDisposable {
 
   private _tell(all: INews, news: Partial<INews>): void {
     this._news = all;
-    if (isSomewhere(all)) {
+    if (this.isSomewhere) {
       this._last = null;
     }
     for (const member of MEMBERS) {
@@ -272,11 +277,6 @@ export class KernelLink implements IDisposable {
   private _news: INews | null = null;
   private _last: ILast | null = null;
   private _interrupts = 0;
-}
-
-/** Whether a session has begun: somebody resumed it, or ran a cell of it. */
-export function isSomewhere({ status }: Pick<INews, 'status'>): boolean {
-  return status.position !== null;
 }
 
 /** Marks without any of a cell that runs: its kernel is gone. */

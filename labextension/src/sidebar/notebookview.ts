@@ -7,7 +7,6 @@ import type { IWords } from '../timeline/words';
 import { TimelineView } from '../timeline/view';
 import type { Cache, IKept } from './cache';
 import { EndedCard, type IWaysOn } from './endedcard';
-import { isSomewhere } from './kernellink';
 import type { ILinked } from './kernellinks';
 import type { INews } from './kernelnews';
 import type { IOffer } from './resumeplan';
@@ -83,7 +82,7 @@ export class NotebookView implements IDisposable {
     const { link } = this.linked;
     const { news, state } = link;
     if (news !== null && (state === 'ready' || state === 'loading')) {
-      this._list(isSomewhere(news) ? null : this._ended(link.last?.news ?? news));
+      this._list(link.isSomewhere ? null : this._ended(link.last?.news ?? news));
       this._show(news);
       return;
     }

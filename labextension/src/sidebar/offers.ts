@@ -87,7 +87,7 @@ export class Offers implements IDisposable {
       const { state } = link;
       if (state === 'not-loaded' && NEW.has(before)) {
         void this._consider(linked);
-      } else if (state === 'ready' ? isSomewhere(link) : NEW.has(state)) {
+      } else if (state === 'ready' ? link.isSomewhere : NEW.has(state)) {
         this._withdraw(link);
       }
       before = state;
@@ -227,9 +227,4 @@ export class Offers implements IDisposable {
   private readonly _turns = new WeakMap<KernelLink, object>();
   private readonly _open = new Map<KernelLink, IOpen>();
   private _isDisposed = false;
-}
-
-/** Whether a session has begun: somebody resumed it, or ran a cell of it. */
-function isSomewhere(link: KernelLink): boolean {
-  return (link.status?.position ?? null) !== null;
 }

@@ -3,7 +3,7 @@
 import { asRefused } from '../checks';
 import type { IRefused } from '../records';
 import { flag, list, number, optional, or, refuse, shaped, text, type Check } from '../shapes';
-import { age, bytes, duration, money } from '../timeline/format';
+import { ago, bytes, duration, money } from '../timeline/format';
 import type { IWords } from '../timeline/words';
 
 export type Fate = 'restored' | 'skipped' | 'runs';
@@ -100,15 +100,6 @@ export function offered(plan: IOffer, now: number, words: IWords): string {
     facts.push(saved);
   }
   return words.__("Resume from '%1' (%2)", shortened(checkpoint.name), facts.join(', '));
-}
-
-function ago(then: number, now: number, words: IWords): string {
-  const told = age(then, now);
-  if (told === 'now') {
-    return words.__('just now');
-  }
-  // Beyond a week it is a date.
-  return now - then < 7 * 86_400 ? words.__('%1 ago', told) : told;
 }
 
 function saves(plan: IOffer, words: IWords): string {

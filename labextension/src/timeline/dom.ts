@@ -57,6 +57,17 @@ export function button(
   return made;
 }
 
+/** A cross that takes something away; `text` says what, and `key` what does the same. */
+export function cross(
+  classes: string,
+  text: string,
+  onClick: () => void,
+  key = ''
+): HTMLButtonElement {
+  const title = key === '' ? text : `${text} (${key})`;
+  return button(classes, '×', onClick, { 'aria-label': text, title });
+}
+
 /** `row is-done` → `nbckpt-Timeline-row nbckpt-is-done`: states begin with `is-` or `of-`. */
 export function styled(classes: string): string {
   return classes

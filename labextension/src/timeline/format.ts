@@ -1,5 +1,7 @@
 /** Bytes, durations, ages and money as text. Pure: what time it is comes in. */
 
+import type { IWords } from './words';
+
 const DAY = 86_400;
 
 /** "0 B", "980 B", "4.1 MB": three digits at most, powers of ten as the magics say them. */
@@ -55,6 +57,15 @@ export function age(then: number, now: number): string {
     month: 'short',
     ...(year ? {} : { year: 'numeric' })
   });
+}
+
+/** "just now", "5 min ago", then the date. */
+export function ago(then: number, now: number, words: IWords): string {
+  const told = age(then, now);
+  if (told === 'now') {
+    return words.__('just now');
+  }
+  return now - then < 7 * DAY ? words.__('%1 ago', told) : told;
 }
 
 /** The moment in full, for a tooltip. */

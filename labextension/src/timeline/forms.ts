@@ -61,19 +61,18 @@ export function form(kind: string, parts: IParts): IForm {
   };
 }
 
-/** Ask once more before a key changes the namespace. */
-export function rewindForm(
-  name: string,
+/** A question that is answered by its button. */
+function question(
+  kind: string,
+  told: { title: string; submit: string; hint: string },
   words: IWords,
   onSubmit: () => void,
   onCancel: () => void
 ): IForm {
-  return form('rewind', {
-    title: words.__('Rewind to %1?', name),
-    submit: words.__('Rewind'),
-    fields: [
-      make('p', 'hint', {}, [words.__('What is there now is checkpointed first, nothing is lost.')])
-    ],
+  return form(kind, {
+    title: told.title,
+    submit: told.submit,
+    fields: [make('p', 'hint', {}, [told.hint])],
     first: () => null,
     words,
     onSubmit: () => {
@@ -84,7 +83,22 @@ export function rewindForm(
   });
 }
 
-/** Ask before a move to what another notebook has made. */
+/** Ask once more before a key changes the namespace. */
+export function rewindForm(
+  name: string,
+  words: IWords,
+  onSubmit: () => void,
+  onCancel: () => void
+): IForm {
+  const told = {
+    title: words.__('Rewind to %1?', name),
+    submit: words.__('Rewind'),
+    hint: words.__('What is there now is checkpointed first, nothing is lost.')
+  };
+  return question('rewind', told, words, onSubmit, onCancel);
+}
+
+/** Ask before a move to another notebook's checkpoint. */
 export function otherForm(
   what: string,
   row: { name: string; notebook: string },
@@ -92,26 +106,16 @@ export function otherForm(
   onSubmit: () => void,
   onCancel: () => void
 ): IForm {
-  return form('other', {
+  const told = {
     title: words.__('%1?', what),
     submit: words.__('Go there'),
-    fields: [
-      make('p', 'hint', {}, [
-        words.__(
-          '%1 is a checkpoint of the notebook %2: its variables take the place of those of this one. What is there now is checkpointed first.',
-          row.name,
-          row.notebook
-        )
-      ])
-    ],
-    first: () => null,
-    words,
-    onSubmit: () => {
-      onSubmit();
-      return '';
-    },
-    onCancel
-  });
+    hint: words.__(
+      '%1 is a checkpoint of the notebook %2: its variables take the place of those of this one. What is there now is checkpointed first.',
+      row.name,
+      row.notebook
+    )
+  };
+  return question('other', told, words, onSubmit, onCancel);
 }
 
 /** Options of a rerun. */

@@ -25,10 +25,6 @@ export class Menu {
     private readonly _label: string
   ) {}
 
-  get isOpen(): boolean {
-    return this._node !== null;
-  }
-
   /** Open at `place`; the focus goes back to where it was. */
   open(items: readonly IMenuItem[], place: IPlace): void {
     this.close();

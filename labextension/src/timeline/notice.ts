@@ -1,7 +1,7 @@
 /** One line that says what is being done, what was done, or why not. */
 
 import type { IBusy, IWritten } from '../records';
-import { button, make } from './dom';
+import { button, cross, make } from './dom';
 import type { IWords } from './words';
 
 /** The status line, and the one verb that runs at a time. */
@@ -134,20 +134,13 @@ export class Notice {
   }
 
   private _stopWaiting(): HTMLElement {
-    const text = this._words.__('Stop waiting for the kernel');
-    return button('dismiss', '×', () => this._stop(), { 'aria-label': text, title: text });
+    return cross('dismiss', this._words.__('Stop waiting for the kernel'), () => this._stop());
   }
 
   private _dismiss(): HTMLElement {
-    const text = this._words.__('Dismiss');
-    return button(
-      'dismiss',
-      '×',
-      () => {
-        this.tell('', 'done');
-      },
-      { 'aria-label': text, title: text }
-    );
+    return cross('dismiss', this._words.__('Dismiss'), () => {
+      this.tell('', 'done');
+    });
   }
 
   private _doing: string | null = null;

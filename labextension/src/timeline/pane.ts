@@ -1,7 +1,7 @@
 /** What is known of the selected checkpoint, and what can be done with it. */
 
 import type { IRow } from '../records';
-import { button, make } from './dom';
+import { button, cross, make } from './dom';
 import { bytes, duration, moment, money } from './format';
 import type { IForm } from './forms';
 import { stateText } from './row';
@@ -191,14 +191,13 @@ export class Pane {
   }
 
   private _close(): HTMLButtonElement {
-    const text = this._words.__('Close');
-    return button(
+    return cross(
       'close',
-      '×',
+      this._words.__('Close'),
       () => {
         this._events.close();
       },
-      { 'aria-label': text, title: `${text} (Esc)` }
+      'Esc'
     );
   }
 

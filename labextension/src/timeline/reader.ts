@@ -51,7 +51,7 @@ export class Reader {
       if (moved) {
         this._wait();
       }
-      this._timer = window.setTimeout(() => void this._fetch(rows, mark, turn), this._delay(moved));
+      this._timer = window.setTimeout(() => void this._fetch(rows, turn), this._delay(moved));
     }
   }
 
@@ -107,7 +107,7 @@ export class Reader {
     return ++this._turn;
   }
 
-  private async _fetch(rows: readonly IRow[], mark: string, turn: number): Promise<void> {
+  private async _fetch(rows: readonly IRow[], turn: number): Promise<void> {
     const [first, second] = rows;
     if (!first) {
       return;
@@ -115,7 +115,7 @@ export class Reader {
     try {
       const content = second
         ? await this._comparison(first, second)
-        : await this._details(first, mark);
+        : detailsOf(await this._details(first), this._words);
       if (this._turn === turn) {
         this._pane.fill(content);
       }
@@ -130,7 +130,7 @@ export class Reader {
   private async _comparison(first: IRow, second: IRow): Promise<HTMLElement> {
     const pictures = async (row: IRow): Promise<string[]> =>
       row.has_outputs
-        ? this._verbs.details(row.id).then(
+        ? this._details(row).then(
             ({ outputs }) => picturesIn(outputs),
             () => [] // without pictures, then
           )
@@ -143,8 +143,10 @@ export class Reader {
     return comparisonOf(difference, { before, after }, this._words);
   }
 
-  private async _details(row: IRow, mark: string): Promise<HTMLElement> {
-    const details = await this._verbs.details(row.id);
+  /** All that is known of a row, remembered as long as the row is as it is. */
+  private async _details(row: IRow): Promise<IDetails> {
+    const mark = JSON.stringify([row]);
+    const details = this._known.get(mark) ?? (await this._verbs.details(row.id));
     this._known.set(mark, details);
     for (const oldest of this._known.keys()) {
       if (this._known.size <= REMEMBERED) {
@@ -152,7 +154,7 @@ export class Reader {
       }
       this._known.delete(oldest);
     }
-    return detailsOf(details, this._words);
+    return details;
   }
 
   private _wait(): void {

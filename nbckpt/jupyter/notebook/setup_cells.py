@@ -31,7 +31,7 @@ _DEFINITIONS = frozenset({"module", "type", "function", "builtin_function_or_met
 
 
 class Setup(NamedTuple):
-    """What a cell can set up again.
+    """Variables and effects of a cell that sets up again what cannot be kept.
 
     Attributes
     ----------
@@ -70,6 +70,8 @@ def setup_cells(
     -------
     By place; none if all comes back.
     """
+    if not places:  # as for an offer, which is asked for after each checkpoint
+        return {}
     refused = {refusal.variable for refusal in target.refused}
     makers, _ = makers_before(session, target, set(user_names(refused)))
     made = _made(makers, cells, places)
@@ -137,7 +139,7 @@ def _setups(session: Session, target: Checkpoint) -> tuple[set[str], set[str]]:
 
 
 class _Cell(NamedTuple):
-    """What the text of a cell tells."""
+    """Names and effects of a cell, by its text."""
 
     tree: ast.Module
     binds: frozenset[str]
@@ -146,7 +148,7 @@ class _Cell(NamedTuple):
 
     @classmethod
     def of(cls, cell: Written, defined: Collection[str]) -> _Cell:
-        """What a cell's text tells, in a notebook that defines these functions and classes."""
+        """Those of a cell in a notebook that defines these functions and classes."""
         tree = parsed(cell.source)
         names = names_of_tree(tree)
         reads = frozenset(names.loads | names.reads)
