@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Sequence
+from threading import Thread, current_thread, main_thread
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -40,14 +42,41 @@ def reaches_any(start: object, targets: Sequence[object], namespace: object) -> 
         if shells[id(kind)][1]:
             continue  # threads have one in their contexts, and by it all is reached
         seen.add(id(current))
+        if issubclass(kind, Thread):
+            inside = _locals_of(current, namespace)
+            if inside is None:
+                return True
+            queue += inside
         queue += (
             held
             for held in referents_of(current)
-            if kind is not FunctionType
-            or held is not current.__globals__  # a library's own namespace holds nothing of it
-            or held is namespace
+            # A library's own namespace holds nothing of the notebook; one of `exec` may.
+            if kind is not FunctionType or held is not current.__globals__ or not _is_library(held)
         )
     return bool(queue)
+
+
+def _locals_of(thread: Thread, namespace: object) -> list[object] | None:
+    """The local variables of a running thread; None if code of the notebook runs in it.
+
+    Such code holds more than its locals: what it goes through, and what it is about to call with.
+    """
+    found: list[object] = []
+    if thread in (main_thread(), current_thread()):
+        return found
+    frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001  # its documented name
+    while frame is not None:
+        if frame.f_globals is namespace or not _is_library(frame.f_globals):
+            return None
+        found += frame.f_locals.values()
+        frame = frame.f_back
+    return found
+
+
+def _is_library(namespace: dict[str, object]) -> bool:
+    """True if a namespace is that of a module that was imported."""
+    name = str(namespace.get("__name__"))
+    return name != "__main__" and getattr(sys.modules.get(name), "__dict__", None) is namespace
 
 
 def referents_of(value: Any) -> list[object]:

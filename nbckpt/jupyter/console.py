@@ -49,7 +49,8 @@ def console(
     shell = app.shell
     assert shell is not None
     load(shell)
-    shell.run_line_magic("resume", f"{branch} --fallback" if fallback else branch)
+    options = " --other-notebook" + " --fallback" * fallback  # the command has asked already
+    shell.run_line_magic("resume", branch + options)
     if code is None:
         app.start()
         return 0

@@ -83,7 +83,7 @@ def glance_of(outputs: Iterable[Mapping[str, Any]]) -> Glance | None:
         text = plain or text
         if isinstance(encoded := data.get("image/png"), str) and (image := thumbnail(encoded)):
             picture = {"kind": "image", "image": image, "text": plain}
-        if isinstance(html := data.get("text/html"), str) and "<table" in html:
+        if isinstance(html := data.get("text/html"), str) and "<table" in html.casefold():
             from nbckpt.reports.table_heads import head_of_table
 
             if rows := head_of_table(html):

@@ -22,26 +22,40 @@ def head_of_table(html: str) -> list[list[str]]:
 
 
 class _TableReader(HTMLParser):
+    """Reads the outermost table that comes first; other tables in it, and scripts, tell nothing."""
+
     def __init__(self) -> None:
         super().__init__()
         self.rows: list[list[str]] = []
-        self._tables = 0
-        self._is_in_cell = False
+        self._depth = 0
+        self._is_done = self._is_in_cell = False
+        self._silent = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         del attrs
         if tag == "table":
-            self._tables += 1
-        elif self._tables == 1 and tag == "tr":
+            self._depth += 1
+        elif tag in ("script", "style"):
+            self._silent += 1
+        elif self._is_outermost and tag == "tr":
             self.rows.append([])
-        elif self._tables == 1 and tag in ("td", "th") and self.rows:
+        elif self._is_outermost and tag in ("td", "th") and self.rows:
             self.rows[-1].append("")
             self._is_in_cell = True
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in ("td", "th", "tr", "table"):
+        if tag == "table":
+            self._is_done = self._is_done or self._depth == 1
+            self._depth -= 1
+        elif tag in ("script", "style"):
+            self._silent -= 1
+        elif self._is_outermost and tag in ("td", "th", "tr"):
             self._is_in_cell = False
 
     def handle_data(self, data: str) -> None:
-        if self._is_in_cell and self.rows and self.rows[-1]:
+        if self._is_outermost and self._is_in_cell and not self._silent and self.rows[-1]:
             self.rows[-1][-1] = (self.rows[-1][-1] + on_a_line(data))[:MOST_OF_CELL]
+
+    @property
+    def _is_outermost(self) -> bool:
+        return self._depth == 1 and not self._is_done

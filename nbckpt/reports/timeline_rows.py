@@ -189,7 +189,7 @@ def details_of(session: Session, checkpoint: Checkpoint) -> dict[str, Any]:
         "row": {
             **row_of(checkpoint, heads, ledger.of(checkpoint.id)),
             "parent": parent and parent.id,
-            "own": not session.position.is_foreign(checkpoint),
+            "own": not timeline.is_foreign(checkpoint, session.notebook),
         },
         "source": checkpoint.cell.source,
         "execution_count": checkpoint.cell.execution_count,

@@ -89,12 +89,6 @@ class BranchPosition(Own):
         name = None if self.ahead is None else self._timeline.branch_of(self.ahead)
         return name or self.branch
 
-    def is_foreign(self, checkpoint: Checkpoint) -> bool:
-        """True if another notebook has made a checkpoint, and this one was never there."""
-        if not self._notebook or checkpoint.notebook in ("", self._notebook):
-            return False
-        return checkpoint.id not in self._timeline.of_notebook(self._notebook)
-
     @whole
     def head_record(self, checkpoint: Checkpoint) -> Record:
         """The record that moves this branch to a checkpoint."""

@@ -286,6 +286,13 @@ class Timeline:
         return listings.of_notebook(self.fold, notebook)
 
     @alone
+    def is_foreign(self, checkpoint: Checkpoint, notebook: str) -> bool:
+        """True if another notebook has made a checkpoint, and this one was never there."""
+        if not notebook or checkpoint.notebook in ("", notebook):
+            return False
+        return checkpoint.id not in listings.of_notebook(self.fold, notebook)
+
+    @alone
     def own_head(self, branch: str, notebook: str) -> Checkpoint | None:
         """Checkpoint that a notebook resumes from on a branch: its head, unless another notebook's.
 

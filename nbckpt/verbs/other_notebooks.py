@@ -48,7 +48,7 @@ def require_own(call: Call, target: Checkpoint) -> None:
         If the user says no, or nobody can be asked and the call does not say `OPTION`.
     """
     session = call.session
-    if call.arguments.other_notebook or not session.position.is_foreign(target):
+    if call.arguments.other_notebook or not session.timeline.is_foreign(target, session.notebook):
         return
     whose = (
         f"{target.name!r} is a checkpoint of the notebook {target.notebook!r},"

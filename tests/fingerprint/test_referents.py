@@ -96,3 +96,27 @@ def test_a_thread_that_has_the_shell_in_its_context_holds_no_variable_for_that(
     finally:
         done.set()
         thread.join()
+
+
+def test_notebook_code_that_runs_in_a_thread_may_hold_anything(shell: Any) -> None:
+    run = shell.run_cell
+    run(
+        "import threading\nrows, done = [1], threading.Event()\n"
+        "def work():\n    held = rows\n    done.wait()\n    return held\n"
+        "thread = threading.Thread(target=work); thread.start()"
+    ).raise_error()
+    names = shell.user_ns
+    try:
+        assert reaches(names["thread"], names["rows"], names)
+    finally:
+        names["done"].set()
+        names["thread"].join()
+    assert not reaches(names["thread"], names["rows"], names)
+
+
+def test_a_namespace_of_exec_holds_what_is_in_it() -> None:
+    rows, of_exec = [1], {}
+    of_exec["rows"] = rows
+    exec("def rows_of():\n    yield list(rows)", of_exec)
+
+    assert reaches(of_exec["rows_of"](), rows, {})  # type: ignore[operator]

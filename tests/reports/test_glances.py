@@ -107,3 +107,15 @@ def test_what_is_no_html_is_no_table() -> None:
 
     assert glance is not None
     assert glance["text"] == "x"
+
+
+def test_tables_within_and_scripts_tell_nothing() -> None:
+    html = (
+        "<TABLE><tr><td>a<table><tr><td>inner</td></tr></table>b</td><td>c</td></tr>"
+        "<tr><td><script>alert(1)</script>d</td></tr></TABLE><table><tr><td>late</td></tr></table>"
+    )
+
+    glance = glance_of([{"result": {"text/html": html, "text/plain": "x"}}])
+
+    assert glance is not None
+    assert glance["rows"] == [["ab", "c"], ["d"]]

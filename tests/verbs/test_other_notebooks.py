@@ -197,3 +197,40 @@ def test_a_page_that_reruns_or_resumes_another_is_asked_too(two: Any) -> None:
     for op, args in (("rerun", {"ref": target("rerun")}), ("resume", {"branch": "main"})):
         assert "and this is 'mine'" in views.write(op, args)["error"]
     assert two.user_ns["x"] == "mine"
+
+
+def test_the_command_line_asks_too_where_no_notebook_is_named(two: Any, tmp_path: Path) -> None:
+    current_session.session().wait()
+    words = ["rewind", target("rewind")]
+
+    done = subprocess.run(
+        [sys.executable, "-m", "nbckpt", *words],
+        cwd=tmp_path,
+        env={**environment(), "NO_COLOR": "1"},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert "and this is 'mine'" in done.stderr
+
+
+def test_a_console_with_anothers_branch_opens_once_it_was_agreed_to(
+    two: Any, tmp_path: Path
+) -> None:
+    current_session.session().wait()
+    words = ["resume", "main", "--other-notebook", "-c", "print('x is', x)", "--notebook", "mine"]
+
+    done = subprocess.run(
+        [sys.executable, "-m", "nbckpt", *words],
+        cwd=tmp_path,
+        env={**environment(), "NO_COLOR": "1", "IPYTHONDIR": str(tmp_path / ".ipython")},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert "x is theirs" in done.stdout

@@ -11,13 +11,12 @@ import ast
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbckpt.fingerprint.code import names_of_tree
 from nbckpt.jupyter.notebook.documents import Written
+from nbckpt.jupyter.notebook.setup_code import SetupCode
 from nbckpt.model import Checkpoint
 from nbckpt.session.history.recorded_cells import parsed
 from nbckpt.session.history.summaries import user_names
 from nbckpt.steps.remake.makers import makers_before
-from nbckpt.steps.remake.outside_effects import effect_of
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
@@ -28,6 +27,7 @@ QUICK_S = 5.0
 
 _DEFINITIONS = frozenset({"module", "type", "function", "builtin_function_or_method"})
 """Types of values that are the same when their cell runs again."""
+_FIXED = frozenset({"int", "float", "complex", "bool", "str", "bytes", "NoneType"})
 
 
 class Setup(NamedTuple):
@@ -77,31 +77,42 @@ def setup_cells(
     made = _made(makers, cells, places)
     if not made:
         return {}
-    recipes, known = _setups(session, target)
+    names = _Names.at(session, target)
     own = _defined_in(cells)
-    found = {place: _Cell.of(cells[place], own) for place in places if place >= min(made)}
+    found = {
+        place: SetupCode.of(cells[place].source, own) for place in places if place >= min(made)
+    }
     quick = _quick_cells(session, target)
     may = {
         place
-        for place, cell in found.items()
-        if not cell.acts and place not in edited and quick.get(cells[place].cell_id, True)
+        for place, code in found.items()
+        if not code.acts
+        and place not in edited
+        and quick.get(cells[place].cell_id, True)
+        and code.only_sets_up(refused, refused | names.recipes, names.known, names.others)
     }
-    following = {
-        place: cell
-        for place, cell in found.items()
-        if place not in made and cell.sets_up(refused, recipes, known)
-    }
-    proposed = may.intersection(following)
-    told = {}
-    for place, names in made.items():
-        later = [m for name in names for m in makers[name][1:]]
-        is_whole = all(any(cells[p].has_run(m.cell) for p in (place, *proposed)) for m in later)
-        again = place in may and is_whole
-        told[place] = Setup(tuple(names), found[place].acts, again=again)
-    is_any = any(setup.again for setup in told.values())
-    for place, cell in following.items():
-        makes = tuple(sorted(cell.binds & recipes))
-        told[place] = Setup(makes, cell.acts, again=is_any and place in proposed)
+    following = [
+        place
+        for place, code in found.items()
+        if place not in made and code.leans_on(refused, names.recipes, names.known)
+    ]
+    wanted = may.intersection(following)
+    again = set()
+    for place, made_here in made.items():
+        later = [m for name in made_here for m in makers[name][1:]]
+        # Of what others have changed since, the engine runs these, too, when something needs it.
+        is_whole = all(any(cells[p].has_run(m.cell) for p in (place, *wanted)) for m in later)
+        again |= {place} if place in may and is_whole else set()
+    there = {name for place in again for name in made[place]}
+    while torn := {p for p in again if not found[p].reads & refused <= there | found[p].binds}:
+        again -= torn
+        there = {name for place in again for name in made[place]}
+    told = {p: Setup(tuple(made[p]), found[p].acts, again=p in again) for p in made}
+    for place in following:
+        code = found[place]
+        is_proposed = bool(again) and place in wanted and code.reads & refused <= there
+        makes = tuple(sorted(code.binds & names.recipes))
+        told[place] = Setup(makes, code.acts, again=is_proposed)
     return dict(sorted(told.items()))
 
 
@@ -130,54 +141,28 @@ def _made(
     return made
 
 
-def _setups(session: Session, target: Checkpoint) -> tuple[set[str], set[str]]:
-    """The variables that are made by their own statements, and those that are definitions."""
-    manifest = session.timeline.manifest(target.id)
-    recipes = {name for name, variable in manifest.items() if variable.recipe}
-    known = {name for name, variable in manifest.items() if variable.type_name in _DEFINITIONS}
-    return recipes, known
+class _Names(NamedTuple):
+    """The variables of a checkpoint, by their kinds.
 
+    Attributes
+    ----------
+    recipes
+        Those that are made by their own statements.
+    known
+        Definitions: the same when their cell runs again.
+    others
+        Those that can be changed in place.
+    """
 
-class _Cell(NamedTuple):
-    """Names and effects of a cell, by its text."""
-
-    tree: ast.Module
-    binds: frozenset[str]
-    reads: frozenset[str]
-    acts: str
+    recipes: set[str]
+    known: set[str]
+    others: set[str]
 
     @classmethod
-    def of(cls, cell: Written, defined: Collection[str]) -> _Cell:
-        """Those of a cell in a notebook that defines these functions and classes."""
-        tree = parsed(cell.source)
-        names = names_of_tree(tree)
-        reads = frozenset(names.loads | names.reads)
-        called = sorted(reads.intersection(defined))
-        acts = effect_of(tree, {}) or (f"{called[0]}() of this notebook" if called else "")
-        return cls(tree, frozenset(names.binds), reads, acts)
-
-    def sets_up(self, refused: set[str], recipes: set[str], known: set[str]) -> bool:
-        """True if it leans on what does not come back, and changes nothing that does.
-
-        It binds recipes and definitions alone, or it sets the process's environment.
-        """
-        if self.binds & recipes:
-            return self.binds <= recipes | known
-        rest = [s for s in self.tree.body if not isinstance(s, ast.Import | ast.ImportFrom)]
-        leans = bool(rest) and bool(self.reads & refused) and self.binds <= known
-        return leans and all(map(_sets_environment, rest))
-
-
-def _sets_environment(statement: ast.stmt) -> bool:
-    """True for ``os.environ[…] = …`` and ``os.environ.update(…)``."""
-    if isinstance(statement, ast.Assign):
-        targets: list[ast.expr] = statement.targets
-        return all(isinstance(t, ast.Subscript) and _is_environment(t.value) for t in targets)
-    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
-        return False
-    function = statement.value.func
-    return isinstance(function, ast.Attribute) and _is_environment(function.value)
-
-
-def _is_environment(node: ast.expr) -> bool:
-    return getattr(node, "attr", getattr(node, "id", "")) == "environ"
+    def at(cls, session: Session, target: Checkpoint) -> _Names:
+        """Those of a checkpoint."""
+        kept = session.timeline.manifest(target.id)
+        recipes = {name for name, variable in kept.items() if variable.recipe}
+        known = {name for name, variable in kept.items() if variable.type_name in _DEFINITIONS}
+        fixed = {name for name, variable in kept.items() if variable.type_name in _FIXED}
+        return cls(recipes, known, set(kept) - recipes - known - fixed)

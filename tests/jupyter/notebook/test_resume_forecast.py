@@ -299,6 +299,32 @@ def ran(notebook: Notebook, cell_id: str) -> bool:
 
 
 @pytest.mark.parametrize(
+    "follower",
+    [
+        "os.environ['A'] = str(results.pop())",
+        "os.environ['A'] = str(next(feed))",
+        "os.environ.pop('A', id(feed))",
+        "os.environ['A'] = os.environ['A'] + str(id(feed))",
+        "os.environ.update(A=str(random.random()), B=str(id(feed)))",
+        "other = (n for n in [next(feed)])",
+    ],
+)
+def test_to_point_to_it_is_to_do_nothing_else(shell: Any, follower: str) -> None:
+    sources = {
+        "kept": "import os, random\nresults = [1, 2]\nos.environ['A'] = '1'",
+        "maker": "%%checkpoint maker\nfeed = (n for n in range(9))",
+        "follower": follower,
+        "end": "%%checkpoint end\nz = 1",
+    }
+    notebook = Notebook(shell, sources)
+    notebook.run_all()
+
+    again = [c["cell_id"] for c in plan_of(notebook)["cells"] if c["again"]]
+
+    assert "follower" not in again
+
+
+@pytest.mark.parametrize(
     ("maker", "follower"),
     [
         ("feed = (n for n in range(9))", "results.append(next(feed))"),
@@ -306,6 +332,10 @@ def ran(notebook: Notebook, cell_id: str) -> bool:
         ("feed = (n for n in range(9))", "next(feed)"),
         ("feed = (n for n in range(9))", "print(next(feed))"),
         ("feed = begun()", "os.environ['A'] = str(id(feed))"),
+        ("feed = (n for n in range(9)); results.append(1)", "os.environ['A'] = str(id(feed))"),
+        ("feed = (n for n in range(9)); number += 1", "os.environ['A'] = str(id(feed))"),
+        ("feed = (n for n in range(9)); random.seed(3)", "os.environ['A'] = str(id(feed))"),
+        ("import random; feed = (n for n in range(9)); number = random.random()", "pass"),
         ("feed = (n for n in range(9))", "os.environ['A'] = str(id(feed)); os.system('true')"),
     ],
 )
@@ -313,7 +343,7 @@ def test_a_cell_that_does_more_than_to_set_up_is_not_proposed(
     shell: Any, maker: str, follower: str
 ) -> None:
     sources = {
-        "kept": "import os\nresults = []\ncounts = {'n': 0}\n"
+        "kept": "import os, random\nresults, number = [], 1\ncounts = {'n': 0}\n"
         "def begun():\n    return (n for n in range(9))",
         "maker": f"%%checkpoint maker\n{maker}",
         "follower": follower,
