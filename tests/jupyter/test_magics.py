@@ -306,7 +306,6 @@ def test_the_timeline_is_text_where_a_package_is_missing(
         ("%resume mian", "mian"),
         ("%resume --force", "'--force' is no option here"),
         ("%timeline wide", "write `%timeline`"),
-        ("%nbckpt", "%nbckpt takes one of log · show · status"),
         ("%nbckpt lgo", "did you mean `%nbckpt log`?"),
         ("%nbckpt every 5", "write `%nbckpt auto every`"),
         ("%nbckpt sql", "what query? write `%nbckpt sql"),

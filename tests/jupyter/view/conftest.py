@@ -70,6 +70,11 @@ class Timeline:
     def row(self, identity: str) -> Locator:
         return self.page.locator(f".nbckpt-Timeline-row[data-id={identity}]")
 
+    def choose(self, verb: str) -> None:
+        """Take `verb` out of the menu behind the buttons of what is looked at."""
+        self.page.get_by_role("button", name="More actions").click()
+        self.page.get_by_role("menuitem", name=verb).click()
+
     @property
     def names(self) -> list[str]:
         """Names of the rows on the page, from the top."""

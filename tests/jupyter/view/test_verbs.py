@@ -48,7 +48,10 @@ def test_the_rewind_button_rewinds_and_offers_the_way_back(timeline: Timeline) -
 
     expect(timeline.part("notice")).to_contain_text("rewound to 'embed'")
     timeline.part("goBack").click()
-    assert timeline.written == [("rewind", {"ref": "a4"}), ("rewind", {"ref": "-"})]
+    assert timeline.written == [
+        ("rewind", {"ref": "a4", "other_notebook": False}),
+        ("rewind", {"ref": "-", "other_notebook": True}),
+    ]
 
 
 @pytest.mark.slow
@@ -64,7 +67,7 @@ def test_enter_asks_before_it_rewinds(timeline: Timeline) -> None:
 
     expect(timeline.part("notice")).to_contain_text("rewound")
     expect(timeline.part("form")).to_have_count(0)
-    assert timeline.written == [("rewind", {"ref": "a4"})]
+    assert timeline.written == [("rewind", {"ref": "a4", "other_notebook": False})]
     expect(timeline.part("list")).to_be_focused()
 
 
@@ -127,7 +130,9 @@ def test_the_fork_form_says_what_is_wrong_and_sends_what_is_right(timeline: Time
 
     expect(timeline.part("form")).to_have_count(0)
     values = {"k": "k + 1", "seed": "7"}
-    assert timeline.written == [("fork", {"ref": "a4", "branch": "try-3", "values": values})]
+    assert timeline.written == [
+        ("fork", {"ref": "a4", "branch": "try-3", "values": values, "other_notebook": False})
+    ]
 
 
 @pytest.mark.slow
@@ -196,7 +201,9 @@ def test_a_rerun_shows_its_cells_and_leads_to_them(timeline: Timeline) -> None:
     for text in ("Rerun on branch main.2", "skipped", "restored", "reads nothing that changed",
                  "failed", "ValueError: k", "not reached"):  # fmt: skip
         expect(cells).to_contain_text(text)
-    assert timeline.written == [("rerun", {"ref": "a2", "everything": False, "fresh": True})]
+    assert timeline.written == [
+        ("rerun", {"ref": "a2", "everything": False, "fresh": True, "other_notebook": False})
+    ]
     cells.get_by_role("button", name="train").click()
     assert timeline.selected == ["a5"]
     expect(timeline.part("details")).to_be_visible()
@@ -251,7 +258,7 @@ def test_tags_and_notes_are_given_and_taken(timeline: Timeline) -> None:
     timeline.begin()
     timeline.row("a6").click()
 
-    timeline.part("tag").and_(timeline.page.locator("button")).click()
+    timeline.choose("Tag")
     timeline.page.locator("[name=tag]").fill("two words")
     timeline.keys("Enter")
     expect(timeline.part("form").locator("[role=alert]")).to_have_text("A tag is one word.")
@@ -259,7 +266,7 @@ def test_tags_and_notes_are_given_and_taken(timeline: Timeline) -> None:
     timeline.keys("Enter")
     expect(timeline.part("form")).to_have_count(0)
     timeline.part("untag").first.click()
-    timeline.part("note").click()
+    timeline.choose("Note")
     timeline.page.locator("[name=note]").fill("the one in the paper")
     timeline.keys("Enter")
     expect(timeline.part("notice")).to_contain_text("noted")
@@ -276,10 +283,10 @@ def test_the_head_of_another_branch_can_be_switched_to(timeline: Timeline) -> No
     timeline.begin()
     timeline.row("b2").click()
 
-    timeline.part("switch").click()
+    timeline.choose("Switch to")
 
     expect(timeline.part("notice")).to_contain_text("on branch 'try-2'")
-    assert timeline.written == [("switch", {"branch": "try-2"})]
+    assert timeline.written == [("switch", {"branch": "try-2", "other_notebook": False})]
 
 
 @pytest.mark.slow
