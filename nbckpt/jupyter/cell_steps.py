@@ -225,11 +225,11 @@ class CellSteps:
             step.outside = (*step.outside, "the callbacks of a widget")
         was_asked_for = marking.has_marker(step.cell.source)
         patience = 0.0 if not was_asked_for and not step.request.sync else -1.0
-        head = self._session.position.head
+        before = self._session.position.as_seen()
         checkpoint = step.finish(shown, patience_s=patience)
         from nbckpt.jupyter.step_notices import notify_kept
 
-        notify_kept(self._shell, self._session, checkpoint, head=head, binds=step.names.binds)
+        notify_kept(self._shell, self._session, checkpoint, before=before, binds=step.names.binds)
 
     def _is_live(self, recorder: Recorder, shown: Sequence[Any]) -> bool:
         """True if only the cell's code can show again what it showed."""
@@ -253,7 +253,7 @@ class CellSteps:
 
     def _join(self, ended: Ended, tree: ast.Module) -> None:
         """Join a cell to the next checkpoint, or make that now."""
-        head = self._session.position.head
+        before = self._session.position.as_seen()
         checkpoint = auto_verb.join(self._session, ended, tree, sync=self.auto.sync)
         if checkpoint is None:
             return
@@ -261,7 +261,7 @@ class CellSteps:
         from nbckpt.jupyter.step_notices import notify_kept
 
         binds = code.names_of_tree(tree).binds
-        notify_kept(self._shell, self._session, checkpoint, head=head, binds=binds)
+        notify_kept(self._shell, self._session, checkpoint, before=before, binds=binds)
 
 
 def _rejected(problem: NbckptError) -> CellRejected:

@@ -14,7 +14,7 @@ from nbckpt.runtime import clock
 from nbckpt.session.session import Session
 from nbckpt.verbs.arguments import PANEL_ONLY, REF, Door, argument
 from nbckpt.verbs.calls import Answer, Call
-from nbckpt.verbs.moving import moved, reran
+from nbckpt.verbs.moving import moved, newer_line, reran
 from nbckpt.verbs.other_notebooks import require_own_branch, require_own_ref
 from nbckpt.verbs.parsing import required_text
 from nbckpt.verbs.registry import READS, VERBS, at, declare
@@ -154,4 +154,5 @@ def _resume(call: PanelCall) -> Answer:
     if target is not None and session.timeline.is_ancestor(target.id, done.checkpoint.id):
         done = done if target.id == done.checkpoint.id else session.rewind(target.id)
     call.cells.steps.again = set(again)
-    return moved(session, done, f"resumed {session.position.branch!r} at")
+    told, more = f"resumed {session.position.branch!r} at", newer_line(session)
+    return moved(session, done, told, more=more)

@@ -190,7 +190,8 @@ def load(shell: InteractiveShell) -> None:
     extension.attach()
     setattr(shell, _ATTRIBUTE, extension)
     session = extension.session
-    text = greeting(session.timeline, session.position.branch, str(session.store.path))
+    branch, store = session.position.branch, str(session.store.path)
+    text = greeting(session.timeline, branch, store, notebook=session.notebook)
     notices.say(shell, text, branch=session.position.branch)
     if strangers := strangers_text(session.store).replace("`nbckpt", "`%nbckpt"):
         notices.say(shell, f"nbckpt: {strangers}", untrusted=True)

@@ -10,6 +10,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from nbckpt.errors import NbckptError
 from nbckpt.jupyter import notices
 from nbckpt.model import Checkpoint
+from nbckpt.session.branch_position import Seen
 from nbckpt.session.session import Session
 from nbckpt.steps.step import Step
 
@@ -67,35 +68,44 @@ def notify_kept(
     session: Session,
     checkpoint: Checkpoint,
     *,
-    head: Checkpoint | None,
+    before: Seen,
     binds: frozenset[str] | set[str],
 ) -> None:
     """Say what is to be said of a new checkpoint: of a new line, and of what was not kept.
 
     Parameters
     ----------
-    head
-        Of the branch, before it.
+    before
+        The branch, before it.
     binds
         Names that the cell bound: what of them was not kept is news.
     """
+    head = before.head
     # What another kernel has kept meanwhile was not there before.
     is_older = head is not None and (
         head.session == session.id or head.created_at < session.began_at
     )
-    if checkpoint.parent is None and head is not None and is_older:
-        _notify_new_line(shell, session, head)
+    if head is None:
+        pass
+    elif checkpoint.parent is None and is_older:
+        _notify_new_line(shell, session, head, "begins anew here; what was kept before")
+    elif before.is_back and not session.timeline.is_ancestor(head.id, checkpoint.id):
+        start = session.timeline.checkpoints.get(checkpoint.parent or "")
+        where = f"from {start.name!r}" if start is not None and start.name else "from here"
+        _notify_new_line(shell, session, head, f"goes on {where}; what was kept after that")
     news = [r for r in checkpoint.refused if r.variable in {*checkpoint.bound, *binds}]
     if news:
         text = "nbckpt: not kept: " + "; ".join(map(str, news))
         notices.say(shell, text, refused=[r.variable for r in news])
 
 
-def _notify_new_line(shell: InteractiveShell, session: Session, head: Checkpoint) -> None:
+def _notify_new_line(
+    shell: InteractiveShell, session: Session, head: Checkpoint, told: str
+) -> None:
     names = [b for b, tip in session.timeline.branches.items() if tip == head.id]
     if names:
         text = (
-            f"nbckpt: {session.position.branch!r} begins anew here; what was kept before is on "
+            f"nbckpt: {session.position.branch!r} {told} is on "
             f"{names[0]!r}: %resume {names[0]} goes on there"
         )
         notices.say(shell, text, branch=names[0])

@@ -27,8 +27,14 @@ MEND = (
 )
 
 
-def greeting(timeline: Timeline, branch: str, store: str) -> str:
-    """The line that a notebook sees when it opens a store."""
+def greeting(timeline: Timeline, branch: str, store: str, *, notebook: str = "") -> str:
+    """The line that a notebook sees when it opens a store.
+
+    Parameters
+    ----------
+    notebook
+        Its name: it may have gone back to look at something.
+    """
     loops = timeline.unfinished(branch)[:1]
     stopped = "".join(f" · {c.name!r} stopped with {state_text(c)}" for c in loops)
     head = timeline.head(branch)
@@ -37,7 +43,9 @@ def greeting(timeline: Timeline, branch: str, store: str) -> str:
         return f"nbckpt: nothing kept yet in {_short_path(store)}{how}"
     count = count_text(timeline.count_ancestry(head.id), "checkpoint")
     age = age_text(clock.now() - head.created_at)
-    return f"nbckpt: {count} on {branch}, head {head.name!r} {age}{stopped} · %resume"
+    look = timeline.look_of(branch, notebook)
+    back = f" · gone back to {look.name!r}" if look is not None and look.id != head.id else ""
+    return f"nbckpt: {count} on {branch}, head {head.name!r} {age}{back}{stopped} · %resume"
 
 
 def strangers_text(store: Store) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from nbckpt.fingerprint.user_names import Own
 from nbckpt.model import Checkpoint, Record
 from nbckpt.runtime import clock
@@ -12,6 +14,21 @@ from nbckpt.timeline.references import resolve
 from nbckpt.timeline.timeline import Timeline
 
 MAIN = "main"
+
+
+class Seen(NamedTuple):
+    """What the next checkpoint finds of a branch.
+
+    Attributes
+    ----------
+    head
+        Its newest checkpoint.
+    is_back
+        Whether the session has gone back on a line, and nothing was made since.
+    """
+
+    head: Checkpoint | None
+    is_back: bool
 
 
 class BranchPosition(Own):
@@ -83,6 +100,10 @@ class BranchPosition(Own):
             return None
         return self.origin if self._timeline.is_ancestor(self.id, self.origin) else None
 
+    def as_seen(self) -> Seen:
+        """How the branch is before something is made on it."""
+        return Seen(self.head, self.ahead is not None)
+
     @property
     def line_name(self) -> str:
         """Name of the branch that has that line, or else of this one."""
@@ -90,7 +111,7 @@ class BranchPosition(Own):
         return name or self.branch
 
     @whole
-    def head_record(self, checkpoint: Checkpoint) -> Record:
+    def head_record(self, checkpoint: Checkpoint, *, is_look: bool = False) -> Record:
         """The record that moves this branch to a checkpoint."""
         head = self.head
         return head_record(
@@ -99,12 +120,19 @@ class BranchPosition(Own):
             head.id if head else None,
             notebook=self._notebook,
             at=self._timeline.later_than_all(clock.now()),
+            look=is_look,
         )
 
     @whole
-    def move_head(self, checkpoint: Checkpoint, *, told: str = "") -> None:
-        """Move this branch to a checkpoint; under `told` the user hears if the disk refuses."""
-        record = self.head_record(checkpoint)
+    def move_head(self, checkpoint: Checkpoint, *, told: str = "", is_look: bool = False) -> None:
+        """Move this branch to a checkpoint; under `told` the user hears if the disk refuses.
+
+        Parameters
+        ----------
+        is_look
+            Only have the history know that this notebook stands there: the branch stays.
+        """
+        record = self.head_record(checkpoint, is_look=is_look)
         written = self._writes.append([record], durable=bool(told))
         if told:
             self._writes.follow(told, written)
@@ -120,10 +148,48 @@ class BranchPosition(Own):
 
         But for one that is ahead on its line: there is what the notebook made before.
         """
+        is_back = self.ahead is not None
         self.id, self.is_exact = checkpoint.id, True
         head = self.head
         if head is None or not self._timeline.is_ancestor(checkpoint.id, head.id):
             self.move_head(checkpoint)
+        elif is_back:
+            self.move_head(checkpoint, is_look=True)
+
+    @whole
+    def look_at(self, checkpoint: Checkpoint, *, branch: str | None = None, told: str = "") -> None:
+        """Stand on a checkpoint of any line; no branch is another by it.
+
+        The first checkpoint that is made from there takes along the branch that the session is on.
+
+        Parameters
+        ----------
+        branch
+            Which one that is; by default this one, or on another line of this notebook that line's.
+        """
+        timeline, head = self._timeline, self.head
+        if branch is not None:
+            self.branch = branch
+        elif head is not None and not timeline.is_ancestor(checkpoint.id, head.id):
+            self.branch = self._own_branch_of(checkpoint) or self.branch
+        self.move_head(checkpoint, told=told, is_look=self.head is not None)
+
+    def come_from(self, newest: Checkpoint | None) -> None:
+        """Know again, in a new process, from where the session had gone back to here."""
+        if newest is not None and self.id not in (None, newest.id):
+            self.origin = newest.id
+
+    def _own_branch_of(self, checkpoint: Checkpoint) -> str | None:
+        """The branch on which a checkpoint lies, if that is this notebook's."""
+        timeline = self._timeline
+        if timeline.is_foreign(checkpoint, self._notebook):
+            return None
+        branch: str | None = checkpoint.branch
+        tip = timeline.head(checkpoint.branch)
+        if tip is None or not timeline.is_ancestor(checkpoint.id, tip.id):
+            branch = timeline.branch_of(checkpoint.id)
+            tip = timeline.head(branch) if branch else None
+        return None if tip is None or timeline.is_foreign(tip, self._notebook) else branch
 
     def lines(self) -> tuple[list[str], ...]:
         """The ids from each of its checkpoints back to the first, for `stand_before`."""

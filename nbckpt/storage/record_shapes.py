@@ -120,7 +120,9 @@ _MEMBERS: dict[str, Test] = {
     "sizes": _list(_is_count),
     "headers": _list(lambda pair: _texts(pair) and len(pair) == 2),
     **dict.fromkeys(("usage", "observed", "standing"), _map(lambda _: True)),
-    **dict.fromkeys(("streamed", "exact", "used", "again", "delete", "overtaken"), _is_flag),
+    **dict.fromkeys(
+        ("streamed", "exact", "used", "again", "delete", "overtaken", "look"), _is_flag
+    ),
     "begun": _map(_is_count),
     "costs": _map(_or_none(_is_number)),
     "reads": _or_none(_map(_text_by_name)),

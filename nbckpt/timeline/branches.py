@@ -22,6 +22,8 @@ class Move(NamedTuple):
         Of a record without a time: how many came before it.
     overtaken
         Whether it is the name of an overtaken tip, which a prune has written down.
+    is_look
+        Whether the notebook has only gone to look there: its branch stays where it is.
     """
 
     at: float
@@ -30,6 +32,7 @@ class Move(NamedTuple):
     checkpoint: str
     notebook: str = NOBODY
     overtaken: bool = False
+    is_look: bool = False
 
 
 class Branches:
@@ -65,7 +68,11 @@ class Branches:
         """Take in the record of a move, or of a name that was dropped; whether it was new."""
         at, checkpoint = record.get("at"), record.get("checkpoint", "")
         arrival = 0 if at is not None else self._arrived + 1
-        by = (record.get("notebook", NOBODY), bool(record.get("overtaken")))
+        by = (
+            record.get("notebook", NOBODY),
+            bool(record.get("overtaken")),
+            bool(record.get("look")),
+        )
         move = Move(at or 0.0, arrival, record["branch"], checkpoint, *by)
         if move in self._known:  # a session's own come twice: when written, and when durable
             return False
@@ -127,19 +134,28 @@ class Branches:
         own = (m for m in reversed(self._moves) if m.notebook == notebook and m.checkpoint)
         return next(((m.at, m.branch) for m in own if m.branch in branches), None)
 
-    def last_stand_of(self, notebook: str, branch: str) -> str | None:
-        """Id of the checkpoint to which a notebook's session last moved a branch."""
+    def last_stand_of(self, notebook: str, branch: str) -> Move | None:
+        """The last move of a notebook's session on a branch: to there, or to look there."""
         own = (m for m in reversed(self._moves) if m.notebook == notebook and m.checkpoint)
-        return next((m.checkpoint for m in own if m.branch == branch), None)
+        return next((m for m in own if m.branch == branch), None)
 
     def stands_of(self, notebook: str) -> set[str]:
-        """Ids of the checkpoints to which a notebook's sessions moved a branch."""
+        """Ids of the checkpoints to which a notebook's sessions moved a branch, or only looked."""
         return {m.checkpoint for m in self._moves if m.notebook == notebook and m.checkpoint}
+
+    def looks(self, but: Container[str] = ()) -> set[str]:
+        """Ids of the checkpoints to which notebooks went back to look, on branches but these."""
+        last = {(m.notebook, m.branch): m for m in self._moves if m.checkpoint}
+        return {m.checkpoint for m in last.values() if m.is_look and m.branch not in but}
 
     def moves_to(self, checkpoints: Container[str]) -> list[Record]:
         """The records of the moves to these checkpoints."""
         return [
-            {"kind": "head", **{k: v for k, v in move._asdict().items() if k != "arrival"}}
+            {
+                "kind": "head",
+                "look": move.is_look,
+                **{k: v for k, v in move._asdict().items() if k not in ("arrival", "is_look")},
+            }
             for move in self._moves
             if move.checkpoint in checkpoints
         ]
@@ -152,6 +168,8 @@ class Branches:
             self._is_stale = False  # last: what an interrupt leaves half folded is folded again
 
     def _fold(self, move: Move) -> None:
+        if move.is_look:
+            return
         if not move.checkpoint:
             self._heads.pop(move.branch, None)
             self._overtaken.pop(move.branch, None)

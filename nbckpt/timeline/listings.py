@@ -81,8 +81,8 @@ def of_notebook(fold: Fold, notebook: str) -> set[str]:
 def last_stand(fold: Fold, branch: str, notebook: str) -> str | None:
     """Id of where a notebook stood last on a branch, or of its newest there; None if none is."""
     stood = fold.branches.last_stand_of(notebook, branch)
-    if stood is not None and stood in fold.checkpoints:
-        return stood
+    if stood is not None and stood.checkpoint in fold.checkpoints:
+        return stood.checkpoint
     placed = fold.places.placed.values()
     own = (p for p in placed if p.notebook == notebook and p.branch == branch)
     newest = max((p for p in own if p.state == "done"), default=None)

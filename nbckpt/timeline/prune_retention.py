@@ -85,7 +85,8 @@ def kept(
     UsageError
         If a branch to drop does not exist.
     """
-    heads = {*_heads(timeline, retention), *(i for i in standing if i in timeline.checkpoints)}
+    stood = {*standing, *timeline.looks(but=retention.drop)} & timeline.checkpoints.keys()
+    heads = _heads(timeline, retention) | stood
     tagged = _tagged(timeline) if retention.keep_tagged else set()
     firm = heads | tagged
     found = firm | set(_chosen(timeline, retention, now, firm))

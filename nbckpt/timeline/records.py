@@ -13,7 +13,13 @@ from nbckpt.version import __version__
 
 
 def head_record(
-    branch: str, checkpoint: Checkpoint, previous: str | None, *, notebook: str = "", at: float = 0
+    branch: str,
+    checkpoint: Checkpoint,
+    previous: str | None,
+    *,
+    notebook: str = "",
+    at: float = 0,
+    look: bool = False,
 ) -> Record:
     """The record that moves a branch; where it was is left out if that is the parent.
 
@@ -24,10 +30,13 @@ def head_record(
     at
         When; by default now. Later than each move that the session has seen, whatever the clock
         says: moves are folded in this order.
+    look
+        Whether the notebook only goes to look there: its branch stays where it is.
     """
     moved: Record = {"kind": "head", "branch": branch, "checkpoint": checkpoint.id}
     if previous is not None and previous != checkpoint.parent:
         moved = {**moved, "previous": previous}
+    moved = {**moved, "look": True} if look else moved
     return {**moved, "notebook": notebook, "at": at or clock.now()}
 
 

@@ -297,13 +297,27 @@ class Timeline:
         """Checkpoint that a notebook resumes from on a branch: its head, unless another notebook's.
 
         Otherwise the one where this notebook stood last, or its newest there; None if there is
-        none.
+        none. One at which it looked last is that in any case.
         """
+        if (look := self.look_of(branch, notebook)) is not None:
+            return look
         head = self.head(branch)
         if head is None or not notebook or head.notebook in ("", notebook):
             return head
         stood = listings.last_stand(self.fold, branch, notebook)
         return None if stood is None else self.checkpoints[stood]
+
+    @alone
+    def look_of(self, branch: str, notebook: str) -> Checkpoint | None:
+        """Checkpoint to which a notebook has gone back to look, and from which nothing went on."""
+        stood = self.fold.branches.last_stand_of(notebook, branch)
+        is_look = stood is not None and stood.is_look and stood.checkpoint in self.checkpoints
+        return self.checkpoints[stood.checkpoint] if is_look and stood else None
+
+    @alone
+    def looks(self, but: Container[str] = ()) -> set[str]:
+        """Ids of the checkpoints to which notebooks went back to look, on branches but these."""
+        return self.fold.branches.looks(but)
 
 
 def _has_key(checkpoint: Checkpoint, key_digest: Digest) -> bool:

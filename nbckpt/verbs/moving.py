@@ -286,15 +286,24 @@ def _resume(call: Call) -> Answer:
     asked = call.arguments
     require_own_branch(call, asked.branch)
     done = call.session.resume(asked.branch, fallback=asked.fallback)
-    return moved(call.session, done, "resumed at")
+    return moved(call.session, done, "resumed at", more=newer_line(call.session))
 
 
-def moved(session: Session, done: MoveResult, did: str) -> Answer:
-    """The answer of a move in a notebook; `did` as in `rewound to`."""
+def newer_line(session: Session) -> str:
+    """What is newer than where a resume led, if the notebook had gone back there; else empty."""
+    newest = session.timeline.checkpoints.get(session.position.ahead or "")
+    if newest is None:
+        return ""
+    branch = session.position.branch
+    return f"gone back there; {branch!r} goes on to {newest.name!r}: %resume {branch} brings that"
+
+
+def moved(session: Session, done: MoveResult, did: str, *, more: str = "") -> Answer:
+    """The answer of a move in a notebook; `did` as in `rewound to`, `more` a line after all."""
     from nbckpt.reports.moves import moved_lines
 
     return Answer(
-        lambda: "\n".join(moved_lines(done, did, session.notebook)),
+        lambda: "\n".join([*moved_lines(done, did, session.notebook), *([more] if more else [])]),
         checkpoint=done.checkpoint.id,
         members={"failed": [refusal._asdict() for refusal in done.failed]},
     )

@@ -168,7 +168,7 @@ def test_the_status_says_where_the_session_stands(session: Session) -> None:
     status = status_of(session, now=7.0, busy={"name": "fit"})
 
     assert (empty["position"], empty["head"], empty["busy"]) == (None, None, None)
-    assert (status["position"], status["head"], status["before"]) == (a.id, a.id, b.id)
+    assert (status["position"], status["head"], status["before"]) == (a.id, b.id, b.id)
     assert (status["branch"], status["now"], status["busy"]) == ("main", 7.0, {"name": "fit"})
 
 

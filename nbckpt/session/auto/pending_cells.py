@@ -215,12 +215,13 @@ class PendingCells(Own):
         """Keep what is joined before the session moves or ends.
 
         Who did not go on from the branch's head (a new kernel, in which nothing was resumed) does
-        not take the branch from it: what is kept has a branch of its own then.
+        not take the branch from it: what is kept has a branch of its own then. Who went back on its
+        line takes it along.
         """
         session = self._session
         if not session.policy.joins:
             return None  # moves keep what is there by themselves
-        head = session.position.head
+        head = None if session.position.ahead else session.position.head
         draft = self.keep(sync=True)
         if draft is not None and head is not None and not _follows(session, head, draft):
             session.position.move_head(head)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 def rewind(session: SessionParts, ref: str) -> MoveResult:
     """Make the namespace that of `ref`; what was there is checkpointed first.
 
+    No branch is moved: that is left to the first checkpoint that is made from there.
     ``-`` goes back to the branch on which the session was before, too.
 
     Raises
@@ -40,14 +41,16 @@ def rewind(session: SessionParts, ref: str) -> MoveResult:
     branch = session.position.before_branch if ref == "-" else None
     keep_unsaved(session, "before-rewind")
     moved = move(session, target)
-    session.position.branch = branch or session.position.branch
-    session.position.move_head(target, told=f"the rewind to {target.name!r}")
+    session.position.look_at(target, branch=branch, told=f"the rewind to {target.name!r}")
     note(session, "rewound", moved)
     return moved
 
 
 def resume(session: SessionParts, branch: str | None, *, fallback: bool = False) -> MoveResult:
     """Bring the head of a branch into the namespace; names that it does not hold stay.
+
+    Where the notebook had gone back to look and nothing went on from there, that is brought back,
+    unless a branch is asked for.
 
     Parameters
     ----------
@@ -74,23 +77,26 @@ def resume(session: SessionParts, branch: str | None, *, fallback: bool = False)
     head = session.timeline.head(branch)
     if head is None and branch != session.position.branch:
         raise BranchNotFoundError(references.unknown_branch(session.timeline, branch))
-    own = head if is_asked_for else session.timeline.own_head(branch, session.notebook)
-    if own is None:
+    target = head if is_asked_for else session.timeline.own_head(branch, session.notebook)
+    if target is None:
         raise CheckpointNotFoundError(_nothing_to_resume(session, branch))
-    if own != head:  # the branch is another notebook's by now: this one gets its own
-        branch, head = session.notebook, own
-    assert head is not None
-    require_trusted(head)
-    if would_lose(session, head):
+    is_look = not is_asked_for and target == session.timeline.look_of(branch, session.notebook)
+    if target != head and not is_look:  # it is another notebook's by now: this one gets its own
+        branch = session.notebook
+    require_trusted(target)
+    if would_lose(session, target):
         keep_unsaved(session, "before-resume")
-    moved = _move_if_whole(session, head)
+    moved = _move_if_whole(session, target)
     if moved is None:
-        return _fall_back(session, head, branch, is_asked_for=fallback)
-    if (
-        branch != session.position.branch or session.position.head != head
-    ):  # what was kept has moved it
+        return _fall_back(session, target, branch, is_asked_for=fallback)
+    if is_look:
+        session.position.look_at(target, branch=branch)
+        session.position.come_from(head)
+    elif (branch, target) != (session.position.branch, session.position.head) or (
+        session.timeline.look_of(branch, session.notebook)
+    ):  # what was kept has moved it; or the notebook looks back no more
         session.position.branch = branch
-        session.position.move_head(head)
+        session.position.move_head(target)
     note(session, "resumed", moved)
     return moved
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from nbckpt.capture.decode import Values
+from nbckpt.capture.same_values import holds
 from nbckpt.digests import Json, digest_of_json
 from nbckpt.fingerprint import random_generators
 from nbckpt.model import AUTOMATIC, Cell, Checkpoint
@@ -13,6 +15,9 @@ from nbckpt.runtime.interrupts import breathe
 
 if TYPE_CHECKING:
     from nbckpt.session.session_parts import SessionParts
+
+_MOST_BYTES = 64 << 20
+"""To build and compare a larger value would take longer than to keep it once more."""
 
 
 def would_lose(session: SessionParts, target: Checkpoint) -> bool:
@@ -48,11 +53,8 @@ def keep_unsaved(session: SessionParts, name: str) -> Checkpoint | None:
         head = session.position.head
         captured = session.workspace.capturer.capture()
         draft = session.checkpoints.draft(name, captured, cell=Cell(""), duration_s=0.0)
-        is_same = (
-            set(draft.changed) <= random_generators.NAMES | session.workspace.own_names()
-            and not draft.removed
-        )
-        is_same = is_same and not _is_other_state(session, draft)
+        is_same = not draft.removed and not _is_other_state(session, draft)
+        is_same = is_same and not _changed_values(session, draft)
         if is_same and not _newly_refused(session, draft):
             return None
         session.checkpoints.commit(replace(draft, tags=(AUTOMATIC,)), sync=True)
@@ -60,6 +62,23 @@ def keep_unsaved(session: SessionParts, name: str) -> Checkpoint | None:
             session.position.move_head(head)
     breathe()  # it may not be durable: an interrupt ends a wait
     return draft
+
+
+def _changed_values(session: SessionParts, draft: Checkpoint) -> set[str]:
+    """Variables that hold another value than where the session stands, not only other bytes."""
+    changed = draft.changed.keys() - random_generators.NAMES - session.workspace.own_names()
+    if not changed or draft.parent is None:
+        return set(changed)
+    manifest = session.timeline.manifest(draft.parent)
+    values = Values(session.store, manifest)
+    for name in sorted(changed):
+        now, kept = draft.changed[name], manifest.get(name)
+        if kept is None or max(now.size_bytes, kept.size_bytes) > _MOST_BYTES:
+            return {name}
+        tied = (now.group, now.needs) == (kept.group, kept.needs)
+        if not tied or not holds(session.namespace, now, kept, values):
+            return {name}
+    return set()
 
 
 def _newly_refused(session: SessionParts, draft: Checkpoint) -> set[str]:

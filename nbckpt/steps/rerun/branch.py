@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from nbckpt.capture.decode import Values
+from nbckpt.capture.same_values import holds
 from nbckpt.capture.selection import Selection
 from nbckpt.digests import Json
 from nbckpt.errors import StoreError
@@ -22,7 +23,6 @@ from nbckpt.session.session import Session
 from nbckpt.steps.rerun.plan import Plan, made_between
 from nbckpt.steps.rerun.reachability import is_unreached
 from nbckpt.steps.restore import cherry_pick
-from nbckpt.steps.restore.changed_definitions import holds
 from nbckpt.steps.restore.effects import reproduce
 from nbckpt.timeline.records import event_record
 
@@ -134,7 +134,9 @@ class Line:
         values = Values(self.session.store, kept)
         same = {n for n in names if _value(live, n) == _value(kept, n)}
         return same | {
-            n for n in names - same if holds(self.session, live.get(n), kept.get(n), values)
+            n
+            for n in names - same
+            if holds(self.session.namespace, live.get(n), kept.get(n), values)
         }
 
     def _live(self) -> Manifest:

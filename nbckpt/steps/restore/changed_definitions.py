@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from nbckpt.capture import restore
 from nbckpt.capture.decode import Values
+from nbckpt.capture.same_values import holds
 from nbckpt.fingerprint.values.definitions import holds_state
-from nbckpt.fingerprint.values.likeness import whole_digest
 from nbckpt.model import Checkpoint, Manifest, Variable
-from nbckpt.runtime.interrupts import allowed
-from nbckpt.runtime.user_code_errors import user_code_errors
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
@@ -56,28 +54,6 @@ def needed_by(live: Mapping[str, Variable], *names: str) -> set[str]:
 
 def _is_as_kept(live: Variable, manifest: Manifest) -> bool:
     return live.name in manifest and manifest[live.name].value == live.value
-
-
-def holds(session: Session, now: Variable | None, kept: Variable | None, values: Values) -> bool:
-    """True if a live variable has the value that was kept, if in other bytes.
-
-    Parameters
-    ----------
-    values
-        Builds what was kept.
-    """
-    namespace = session.namespace
-    if now is None or kept is None or now.name not in namespace:
-        return False
-    if (now.type_name, now.shape) != (kept.type_name, kept.shape):
-        return False
-    with allowed():
-        try:
-            built = values.build(kept.name)
-        except user_code_errors():  # whatever its own code raises; to bring it back says what
-            return False
-        live = whole_digest(namespace[now.name], namespace)
-        return live is not None and live == whole_digest(built, values.namespace)
 
 
 def parted_definitions(
@@ -150,7 +126,7 @@ def newly_named(
         n for n in needed_there
         if n in manifest
         and (n not in live or live[n].value != manifest[n].value)
-        and not holds(session, live.get(n), manifest[n], values)  # it may have other bytes by now
+        and not holds(session.namespace, live.get(n), manifest[n], values)  # if in other bytes
     }  # fmt: skip
     # One that is there already is given to no other object; who held it then holds another now.
     same = {
