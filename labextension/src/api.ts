@@ -1,8 +1,22 @@
 /** The widget's questions to the kernel, one typed function each. */
 
-import { asDetails, asDifference, asGlances, asStrangers, asWritten } from './checks';
+import {
+  asDetails,
+  asDifference,
+  asGlances,
+  asStrangers,
+  asVariableHistory,
+  asWritten
+} from './checks';
 import { Questions } from './questions';
-import type { IDetails, IDifference, IGlance, IStrangers, IWritten } from './records';
+import type {
+  IDetails,
+  IDifference,
+  IGlance,
+  IStrangers,
+  IVariableHistory,
+  IWritten
+} from './records';
 import type { IRerunOptions, IVerbs } from './timeline/verbs';
 
 export { PATIENCE_S } from './questions';
@@ -28,6 +42,14 @@ export class Kernel implements IVerbs {
 
   diff(a: string, b: string): Promise<IDifference> {
     return this._questions.ask('diff', { a, b }, asDifference);
+  }
+
+  history(variable: string, ref: string): Promise<IVariableHistory> {
+    return this._questions.ask('history', { variable, at: ref }, asVariableHistory);
+  }
+
+  restore(variable: string, ref: string): Promise<IWritten> {
+    return this._write('restore', { variable, ref });
   }
 
   rewind(ref: string, other = false): Promise<IWritten> {

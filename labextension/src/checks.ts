@@ -8,6 +8,7 @@ import type {
   IDetail,
   IDetails,
   IDifference,
+  IFacts,
   IGlance,
   ILine,
   IOutput,
@@ -18,6 +19,8 @@ import type {
   IStrangers,
   IVariable,
   IVariableDifference,
+  IVariableHistory,
+  IVariablePoint,
   IWritten,
   State
 } from './records';
@@ -219,6 +222,38 @@ export const asDifference: Check<IDifference> = shaped<IDifference>({
   outputs: body,
   same: or(number, 0),
   remarks: list(text)
+});
+
+const facts = shaped<IFacts>({
+  head: list(list(text)),
+  series: list(optional(number)),
+  histogram: list(number),
+  low: optional(number),
+  high: optional(number)
+});
+
+export const asVariableHistory: Check<IVariableHistory> = shaped<IVariableHistory>({
+  variable: text,
+  measure: or(text, 'bytes'),
+  numbers: list(optional(number)),
+  older: or(number, 0),
+  points: list(
+    shaped<IVariablePoint>({
+      checkpoint: text,
+      step: text,
+      branch: or(text, ''),
+      created_at: number,
+      change: text,
+      type_name: or(text, ''),
+      shape: or(text, ''),
+      size_bytes: optional(number),
+      told: or(text, ''),
+      why: list(text),
+      code: list(text),
+      difference: or(text, ''),
+      facts
+    })
+  )
 });
 
 export const asWritten: Check<IWritten> = shaped<IWritten>({

@@ -196,6 +196,48 @@ export interface IDifference {
   remarks: string[];
 }
 
+/** What a value is in numbers; what does not apply is null or empty. */
+export interface IFacts {
+  /** The first rows of a table, its columns' names first. */
+  head: string[][];
+  /** The value itself, if it is a row of numbers; null is a gap. */
+  series: (number | null)[];
+  histogram: number[];
+  low: number | null;
+  high: number | null;
+}
+
+/** A step that changed a variable. */
+export interface IVariablePoint {
+  checkpoint: string;
+  step: string;
+  branch: string;
+  created_at: number;
+  change: string;
+  type_name: string;
+  shape: string;
+  size_bytes: number | null;
+  /** The value in a line. */
+  told: string;
+  why: string[];
+  code: string[];
+  /** From the value before. */
+  difference: string;
+  facts: IFacts;
+}
+
+export interface IVariableHistory {
+  variable: string;
+  /** What the numbers are. */
+  measure: string;
+  /** Of each point, oldest first. */
+  numbers: (number | null)[];
+  /** How many steps before these changed it, too. */
+  older: number;
+  /** Newest first. */
+  points: IVariablePoint[];
+}
+
 export interface ICellRun {
   name: string;
   checkpoint_id: string | null;

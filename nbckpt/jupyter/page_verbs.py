@@ -115,6 +115,21 @@ def _diff(call: PanelCall) -> Answer:
     return VERBS["diff"].does(call)
 
 
+@at(Door.PANEL, "history")
+def _history(call: PanelCall) -> Answer:
+    """Of the line that the notebook is on, or of the one that leads to the checkpoint shown."""
+    from nbckpt.reports.variable_history import history_of
+
+    session, asked = call.session, call.arguments
+    name = required_text(vars(asked), "variable")
+    shown = None if asked.at is None else session.position.resolve(asked.at).id
+    position, timeline = session.position, session.timeline
+    newest = position.ahead or (position.head.id if position.head else None)
+    is_on_line = shown is None or (newest is not None and timeline.is_ancestor(shown, newest))
+    found = history_of(session, name, start=None if is_on_line else shown)
+    return Answer(record=found.as_record)
+
+
 @at(Door.PANEL, "rerun")
 def _rerun(call: PanelCall) -> Answer:
     from nbckpt.jupyter.rerunning import rerun_in

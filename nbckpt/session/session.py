@@ -8,6 +8,7 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
 from functools import cached_property, partial, wraps
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from nbckpt.capture.selection import Selection
@@ -33,6 +34,7 @@ from nbckpt.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
     from nbckpt.session.moves.move_result import MoveResult
     from nbckpt.session.reducers import Reducer
@@ -197,8 +199,19 @@ class Session(Own):
         newest = self.position.id or (head.id if head else None)
         return self.timeline.ancestry(newest) if newest else []
 
-    def sql(self, query: str) -> duckdb.DuckDBPyRelation:
-        """The answer of DuckDB to `query`, over `checkpoints`, `variables` and so on."""
+    def sql(
+        self,
+        query: str,
+        *,
+        functions: Mapping[str, Callable[[str], pa.Table]] = MappingProxyType({}),
+    ) -> duckdb.DuckDBPyRelation:
+        """The answer of DuckDB to `query`, over `checkpoints`, `variables` and so on.
+
+        Parameters
+        ----------
+        functions
+            Further functions of one name that give tables.
+        """
         from nbckpt.storage.query import Place, relation
 
         require_text(query, "a query")
@@ -206,7 +219,14 @@ class Session(Own):
             self.wait()
         self.refresh()
         place = Place(self.position.branch, self.position.id, self.position.before)
-        return relation(self.store, self.timeline, query, place=place, make=self.tables.record)
+        return relation(
+            self.store,
+            self.timeline,
+            query,
+            place=place,
+            make=self.tables.record,
+            functions=functions,
+        )
 
     @verb
     def checkpoint(

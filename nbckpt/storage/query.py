@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from nbckpt.errors import FormatError, UsageError, VariableNotFoundError
@@ -25,11 +26,14 @@ from nbckpt.timeline.timeline import Timeline
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
-TABLE_FUNCTION = b"variable"
-
+VARIABLE = "variable"
+"""The function that gives a table variable."""
 TableRecord: TypeAlias = Callable[[Variable, Manifest], Record]
 """Gives the `table` record of a variable of a checkpoint, whose table is made if need be."""
+Functions: TypeAlias = "Mapping[str, Callable[[str], pa.Table]]"
+"""Name → what it makes of its one argument: further functions that a query may call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,7 @@ def relation(
     *,
     place: Place | None = None,
     make: TableRecord | None = None,
+    functions: Functions = MappingProxyType({}),
 ) -> duckdb.DuckDBPyRelation:
     """The answer to `sql`: a DuckDB relation, computed when it is looked at.
 
@@ -61,6 +66,8 @@ def relation(
         Where references in the query are read from; by default the branch `main`.
     make
         Makes the tables that the query reads and the store has not; without it, that is an error.
+    functions
+        Further functions that give tables, as ``history('df')``.
 
     Raises
     ------
@@ -78,8 +85,17 @@ def relation(
 
     cursor = _connection(store).cursor()  # a cursor for each query: safe in any thread
     variables = _Variables(store, timeline, place or Place(), make, cursor)
+
+    def table(function: str, names: Sequence[str]) -> str:
+        if function == VARIABLE:
+            return variables.table(names[0], names[1] if len(names) > 1 else None)
+        view = f"{function} of {names[0]}".replace('"', "")
+        cursor.register(view, functions[function](names[0]))
+        return f'"{view}"'
+
+    most = {VARIABLE: 2, **dict.fromkeys(functions, 1)}
     try:
-        text = _with_tables(sql.encode(), variables.table).decode()
+        text = _with_tables(sql.encode(), most, table).decode()
         for view in _mentioned(text):
             with uncollected():
                 table = arrow_view(view, store, timeline)
@@ -205,22 +221,29 @@ class _Variables:
         raise VariableNotFoundError(message)
 
 
-def _with_tables(sql: bytes, table: Callable[[str, str | None], str]) -> bytes:
-    """The query with each ``variable(…)`` made what `table` calls it.
+def _with_tables(
+    sql: bytes, functions: Mapping[str, int], table: Callable[[str, Sequence[str]], str]
+) -> bytes:
+    """The query with each ``variable(…)`` and the like made what `table` calls it.
 
     DuckDB's own tokens are used, so that strings and comments which only look like it are left
     alone. Their offsets count bytes.
+
+    Parameters
+    ----------
+    functions
+        Name of each function → how many arguments it takes at most.
     """
     tokens = list(_tokens(sql))
     pieces: list[bytes] = []
     done = i = 0
     while i < len(tokens):
-        call = _call(tokens, i)
+        call = _call(tokens, i, functions)
         if call is None:
             i += 1
             continue
         names, after = call
-        told = table(names[0], names[1] if len(names) > 1 else None)
+        told = table(tokens[i].text.decode().lower(), names)
         pieces += [sql[done : tokens[i].start], told.encode()]
         done = tokens[after - 1].end
         i = after
@@ -249,10 +272,12 @@ def _tokens(sql: bytes) -> Iterator[_Token]:
             yield _Token(start, sql[start:end].rstrip(), is_string)
 
 
-def _call(tokens: list[_Token], i: int) -> tuple[list[str], int] | None:
+def _call(
+    tokens: list[_Token], i: int, functions: Mapping[str, int]
+) -> tuple[list[str], int] | None:
     """The arguments of a ``variable(…)`` that begins at token `i`, and the token after it."""
-    texts = [token.text.lower() for token in tokens[i : i + 2]]
-    if texts != [TABLE_FUNCTION, b"("] or (i and tokens[i - 1].text == b"."):
+    name, *behind = (token.text.lower().decode() for token in tokens[i : i + 2])
+    if name not in functions or behind != ["("] or (i and tokens[i - 1].text == b"."):
         return None
     names: list[str] = []
     for j in range(i + 2, len(tokens), 2):
@@ -260,9 +285,10 @@ def _call(tokens: list[_Token], i: int) -> tuple[list[str], int] | None:
         if not tokens[j].is_string or closing not in (b",", b")"):
             break
         names.append(tokens[j].text.decode()[1:-1].replace("''", "'"))
-        if closing == b")" and len(names) <= 2:
+        if closing == b")" and len(names) <= functions[name]:
             return names, j + 2
-    message = "write variable('NAME') or variable('NAME', 'CHECKPOINT'), in single quotes"
+    more = f" or {name}('NAME', 'CHECKPOINT')" if functions[name] > 1 else ""
+    message = f"write {name}('NAME'){more}, in single quotes"
     raise UsageError(message)
 
 

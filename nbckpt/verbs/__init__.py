@@ -6,7 +6,8 @@ side panel's operations. Importing this package declares the verbs that no door 
 
 # In the order of lists:
 # isort: off
-from nbckpt.verbs.looking import diff, get, history, sql
+from nbckpt.verbs.looking import diff, get, sql
+from nbckpt.verbs.histories import history, restore
 import nbckpt.verbs.checking  # declares `check`
 from nbckpt.verbs.moving import fork, rerun, resume, rewind, switch
 from nbckpt.verbs.updating import reducer, update
@@ -33,6 +34,7 @@ __all__ = [
     "prune",
     "reducer",
     "rerun",
+    "restore",
     "resume",
     "rewind",
     "sql",

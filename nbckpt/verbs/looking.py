@@ -20,49 +20,20 @@ from nbckpt.verbs.arguments import (
     flag,
 )
 from nbckpt.verbs.calls import DAMAGED, DONE, Answer, Call
+from nbckpt.verbs.histories import history
 from nbckpt.verbs.registry import READS, at, declare
 
 if TYPE_CHECKING:
     import duckdb
+    import pyarrow as pa
 
     from nbckpt.model import Checkpoint
     from nbckpt.reports.diff import Difference
     from nbckpt.session.checkpoint_view import Look
+    from nbckpt.session.session import Session
 
 ON_A_SCREEN = 100
 """Checkpoints that a log shows where nobody asked for more."""
-
-
-def history(
-    branch: str | None = None,
-    *,
-    all: bool = False,  # noqa: A002  # the option's name everywhere else
-) -> list[Look]:
-    """The finished checkpoints of this branch, newest first.
-
-    Parameters
-    ----------
-    branch
-        Of this one instead.
-    all
-        Of every branch; those that failed or did not finish among them.
-
-    Raises
-    ------
-    CheckpointNotFoundError
-        If `branch` names none.
-    """
-    from nbckpt.session.checkpoint_view import Look, ref_of
-
-    session = current_session.session()
-    if all:
-        session.refresh()
-        timeline = session.timeline
-        return [Look(session, timeline.checkpoints[i]) for i in timeline.log(None)]
-    if branch is None:
-        return [Look(session, checkpoint) for checkpoint in session.history()]
-    head = session.get(ref_of(branch))
-    return [Look(session, checkpoint) for checkpoint in session.timeline.ancestry(head.id)]
 
 
 @declare(
@@ -280,12 +251,25 @@ def _compared(call: Call, b: str | None) -> Answer:
 def sql(query: str) -> duckdb.DuckDBPyRelation:
     """DuckDB's answer to `query` over `checkpoints`, `variables`, `branches`, `events`, ….
 
+    ``variable('df', 'clean')`` is a data frame as it was at a checkpoint; ``history('df')`` has a
+    row for each step that changed a variable.
+
     Raises
     ------
     UsageError
         If DuckDB refuses the query; the message is DuckDB's.
     """
-    return current_session.session().sql(query)
+    return _asked(current_session.session(), query)
+
+
+def _asked(session: Session, query: str) -> duckdb.DuckDBPyRelation:
+    def history_table(name: str) -> pa.Table:
+        from nbckpt.reports.variable_history import history_of
+        from nbckpt.reports.variable_history.as_arrow import table_of
+
+        return table_of(history_of(session, name, most=None))
+
+    return session.sql(query, functions={"history": history_table})
 
 
 @declare(
@@ -295,7 +279,7 @@ def sql(query: str) -> duckdb.DuckDBPyRelation:
         "query",
         metavar="QUERY",
         help="over checkpoints, variables, branches, events, recordings, prices, steps, approvals, "
-        "and variable('NAME') or variable('NAME', 'REF'), which is a data frame",
+        "variable('NAME') or variable('NAME', 'REF'), which is a data frame, and history('NAME')",
         question="what query?",
         is_rest=True,
     ),
@@ -307,7 +291,7 @@ def sql(query: str) -> duckdb.DuckDBPyRelation:
   nbckpt sql "select * from variable('df', 'load') limit 5" --json""",
 )
 def _sql(call: Call) -> Answer:
-    found = call.session.sql(call.arguments.query)
+    found = _asked(call.session, call.arguments.query)
     names = found.columns
 
     def record() -> list[dict[str, object]]:

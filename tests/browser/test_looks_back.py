@@ -22,7 +22,10 @@ def test_looks_back_leave_one_row_and_no_branch(notebook: Notebook, variables_on
         expect(sidebar.here).to_have_attribute("data-name", name)
 
     assert sidebar.names() == ["before-rewind", "fit", "clean", "load"]
-    assert notebook.printed("nbckpt.sql('select name from branches').fetchall()") == "[('main',)]"
+    assert (
+        notebook.printed("__import__('nbckpt').sql('select name from branches').fetchall()")
+        == "[('main',)]"
+    )
     sidebar.row("before-rewind").click()
     sidebar.part("rewind").click()
     expect(sidebar.here).to_have_attribute("data-name", "before-rewind")

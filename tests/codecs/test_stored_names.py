@@ -116,8 +116,9 @@ def test_what_nbckpt_returns_is_kept_without_a_path_into_nbckpt(tmp_path: Path) 
     try:
         namespace.update(
             moved=nbckpt.rewind("one"),
-            diff=nbckpt.diff("one", "main.1"),
+            diff=nbckpt.diff("one", "two"),
             history=nbckpt.history(),
+            of_variable=nbckpt.history("x"),
             untrusted=nbckpt.trust(),
             pruned=nbckpt.prune(keep_last=100),
             exported=nbckpt.export("one", tmp_path / "out"),

@@ -248,7 +248,7 @@ pieces = st.lists(st.sampled_from([*STRINGS, *OTHERS]), max_size=12).map("".join
 @given(pieces)
 def test_rewriting_changes_calls_only(sql: str) -> None:
     try:
-        text = _with_tables(sql.encode(), lambda name, ref: "FILE").decode()
+        text = _with_tables(sql.encode(), {"variable": 2}, lambda *_: "FILE").decode()
     except UsageError:
         return
 

@@ -33,7 +33,7 @@ def look() -> float:
     values: Mapping[str, object] = nbckpt.get("embed").values
     names: tuple[str, ...] = newest.next
     heads: tuple[str, ...] = newest.heads
-    everything: list[Look] = nbckpt.history(all=True) + nbckpt.history("main")
+    everything: list[Look] = nbckpt.history(all=True) + nbckpt.history(branch="main")
     nbckpt.wait(timeout_s=5)
     nbckpt.sql("select 1").fetchall()
     kept = len(variables) + len(values) + len(names) + len(heads) + len(everything)

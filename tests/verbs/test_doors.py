@@ -28,6 +28,8 @@ from nbckpt.verbs.registry import VERBS, WRITES, Operation, declare, operations,
 RENAMED = {
     "answer": {"which": "id"},
     "fork": {"values": "expressions"},
+    "history": {"name": "variable"},
+    "log": {"name": "branch"},
     "update": {"values": "expressions"},
 }
 """Verb → parameter of its function → argument, where Python has another name or form."""
@@ -49,6 +51,7 @@ def test_the_commands_that_messages_name_are_those_of_both_doors() -> None:
         "cost",
         "diff",
         "export",
+        "history",
         "log",
         "note",
         "prune",
@@ -97,7 +100,8 @@ def test_each_verb_of_the_panel_is_a_request() -> None:
 def test_the_arguments_are_those_of_the_function(name: str) -> None:
     verb = VERBS[name]
     assert verb.function is not None
-    known = {a.dest: a for a in verb.arguments}
+    same = [v for v in VERBS.values() if v.function is verb.function and v is not verb]
+    known = {a.dest: a for v in (*same, verb) for a in v.arguments}
     for parameter in inspect.signature(verb.function).parameters.values():
         argument = known.get(RENAMED.get(name, {}).get(parameter.name, parameter.name))
         assert argument is not None, parameter

@@ -1,8 +1,15 @@
 /** What the view in the side panel asks for, and who does it: the kernel, or the page's cells. */
 
 import type { NotebookPanel } from '@jupyterlab/notebook';
-import { asDetails, asDifference, asGlances, asStrangers } from '../checks';
-import type { IDetails, IDifference, IGlance, IStrangers, IWritten } from '../records';
+import { asDetails, asDifference, asGlances, asStrangers, asVariableHistory } from '../checks';
+import type {
+  IDetails,
+  IDifference,
+  IGlance,
+  IStrangers,
+  IVariableHistory,
+  IWritten
+} from '../records';
 import type { IRerunOptions, IVerbs } from '../timeline/verbs';
 import type { KernelLink } from './kernellink';
 import type { ILinked } from './kernellinks';
@@ -41,6 +48,14 @@ export class NotebookVerbs implements IVerbs {
 
   diff(a: string, b: string): Promise<IDifference> {
     return this._linked.link.ask('diff', { a, b }, asDifference);
+  }
+
+  history(variable: string, ref: string): Promise<IVariableHistory> {
+    return this._linked.link.ask('history', { variable, at: ref }, asVariableHistory);
+  }
+
+  restore(variable: string, ref: string): Promise<IWritten> {
+    return this._write('restore', { variable, ref });
   }
 
   async rewind(ref: string, other = false): Promise<IWritten> {

@@ -101,7 +101,8 @@ function sameOnes(title: string, same: readonly IVariableDifference[]): HTMLElem
     : folded(title, [make('p', 'hint', {}, [names])]);
 }
 
-function variable(one: IVariableDifference, words: IWords): HTMLElement {
+/** How one variable differs, unfolded. */
+export function variable(one: IVariableDifference, words: IWords): HTMLElement {
   const head = [
     make('span', 'sign', { title: one.status }, [SIGNS[one.status] ?? '?']),
     make('span', 'variable', {}, [one.name]),

@@ -1,18 +1,26 @@
 /** What is known of one checkpoint, as a page of sections. */
 
 import type { ICall, IDetails, IOutput, IVariable } from '../records';
-import { make } from './dom';
+import { button, make } from './dom';
 import { bytes, count, duration, money, plain } from './format';
 import type { IWords } from './words';
 
 /** Variables that are shown at once; more are a click away. */
 const MANY = 100;
 
-/** The sections of `details`; those with nothing to say are left out. */
-export function detailsOf(details: IDetails, words: IWords): HTMLElement {
+/**
+ * The sections of `details`; those with nothing to say are left out.
+ *
+ * @param onVariable - a variable's name was clicked
+ */
+export function detailsOf(
+  details: IDetails,
+  words: IWords,
+  onVariable: (name: string) => void
+): HTMLElement {
   return make('div', 'details', { 'data-id': details.row.id }, [
     problem(details, words),
-    variables(details, words),
+    variables(details, words, onVariable),
     notKept(details, words),
     code(words.__('Code'), details.source),
     outputs(details.outputs, words),
@@ -44,7 +52,11 @@ function problem(details: IDetails, words: IWords): HTMLElement | null {
   return row.error ? section(words.__('Error'), 'problem', [pre(row.error)]) : null;
 }
 
-function variables(details: IDetails, words: IWords): HTMLElement | null {
+function variables(
+  details: IDetails,
+  words: IWords,
+  onVariable: (name: string) => void
+): HTMLElement | null {
   const changed = details.variables.filter(variable => variable.changed);
   const same = details.variables.filter(variable => !variable.changed);
   if (details.variables.length === 0 && details.removed.length === 0) {
@@ -52,21 +64,25 @@ function variables(details: IDetails, words: IWords): HTMLElement | null {
   }
   const title = words._n('Variables: %1 changed', 'Variables: %1 changed', changed.length);
   return section(title, 'variables', [
-    changed.length > 0 ? rows(changed, words) : null,
+    changed.length > 0 ? rows(changed, words, onVariable) : null,
     details.removed.length > 0
       ? make('p', 'removed', {}, [words.__('− deleted: %1', details.removed.join(', '))])
       : null,
     same.length > 0
       ? folded(words._n('%1 more, not changed', '%1 more, not changed', same.length), [
-          rows(same, words)
+          rows(same, words, onVariable)
         ])
       : null
   ]);
 }
 
-function rows(variables: readonly IVariable[], words: IWords): HTMLElement {
+function rows(
+  variables: readonly IVariable[],
+  words: IWords,
+  onVariable: (name: string) => void
+): HTMLElement {
   const list = make('div', 'table of-variables', { role: 'table' });
-  list.append(...variables.slice(0, MANY).map(variable => row(variable, words)));
+  list.append(...variables.slice(0, MANY).map(variable => row(variable, words, onVariable)));
   const rest = variables.slice(MANY);
   if (rest.length === 0) {
     return list;
@@ -76,14 +92,14 @@ function rows(variables: readonly IVariable[], words: IWords): HTMLElement {
   more.addEventListener('toggle', () => {
     if (more.childElementCount === 1) {
       const tail = make('div', 'table of-variables', { role: 'table' });
-      tail.append(...rest.map(variable => row(variable, words)));
+      tail.append(...rest.map(variable => row(variable, words, onVariable)));
       more.append(tail);
     }
   });
   return make('div', '', {}, [list, more]);
 }
 
-function row(variable: IVariable, words: IWords): HTMLElement {
+function row(variable: IVariable, words: IWords, onVariable: (name: string) => void): HTMLElement {
   const kind = [variable.type_name, variable.shape].filter(text => text !== '').join(' ');
   const recipe = make('span', 'label', { title: words.__('Made again by its own statement') }, [
     words.__('recipe')
@@ -95,7 +111,16 @@ function row(variable: IVariable, words: IWords): HTMLElement {
       variable.changed ? '●' : '',
       make('span', 'spoken', {}, [variable.changed ? words.__('changed') : ''])
     ]),
-    make('span', 'variable', { role: 'cell', title: variable.name }, [variable.name]),
+    make('span', 'variable', { role: 'cell', title: variable.name }, [
+      button(
+        'ofVariable',
+        variable.name,
+        () => {
+          onVariable(variable.name);
+        },
+        { title: words.__('The history of %1', variable.name) }
+      )
+    ]),
     make('span', 'kind', { role: 'cell', title: kind }, [
       kind,
       variable.recipe ? recipe : null,

@@ -24,7 +24,8 @@ export class Reader {
   constructor(
     private readonly _pane: Pane,
     private readonly _verbs: IVerbs,
-    private readonly _words: IWords
+    private readonly _words: IWords,
+    private readonly _onVariable: (name: string) => void
   ) {}
 
   /** Show `rows`: nothing, one checkpoint, or two of which the older comes first. */
@@ -46,7 +47,7 @@ export class Reader {
     if (rows.length === 0) {
       this._pane.fill(null);
     } else if (known) {
-      this._pane.fill(detailsOf(known, this._words));
+      this._pane.fill(detailsOf(known, this._words, this._onVariable));
     } else {
       if (moved) {
         this._wait();
@@ -115,7 +116,7 @@ export class Reader {
     try {
       const content = second
         ? await this._comparison(first, second)
-        : detailsOf(await this._details(first), this._words);
+        : detailsOf(await this._details(first), this._words, this._onVariable);
       if (this._turn === turn) {
         this._pane.fill(content);
       }

@@ -138,6 +138,15 @@ export class Tasks {
     });
   }
 
+  /** Bring one variable back as it was at a checkpoint. */
+  async restore(variable: string, ref: string): Promise<void> {
+    const what = this._words.__('Bring %1 back', variable);
+    const written = await this._perform(what, () => this._verbs.restore(variable, ref));
+    if (written?.status?.position) {
+      this._offerReturn(written);
+    }
+  }
+
   /** Go to a branch whose head is selected. */
   switchTo(branch: string): void {
     this._with(row => {

@@ -1,4 +1,11 @@
-import type { IDetails, IDifference, IGlance, IStrangers, IWritten } from '../records';
+import type {
+  IDetails,
+  IDifference,
+  IGlance,
+  IStrangers,
+  IVariableHistory,
+  IWritten
+} from '../records';
 
 /** How recorded cells are run again. */
 export interface IRerunOptions {
@@ -16,6 +23,10 @@ export interface IVerbs {
   /** What the cells of checkpoints showed, by id. */
   glances(ids: readonly string[]): Promise<Readonly<Record<string, IGlance | null>>>;
   diff(a: string, b: string): Promise<IDifference>;
+  /** The steps that changed a variable, on the line that `ref` is on. */
+  history(variable: string, ref: string): Promise<IVariableHistory>;
+  /** Bring one variable back as it was at a checkpoint. */
+  restore(variable: string, ref: string): Promise<IWritten>;
   /**
    * Go back to a checkpoint.
    *

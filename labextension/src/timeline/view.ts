@@ -18,6 +18,7 @@ import style from './style.css';
 import { Toolbar } from './toolbar';
 import { Tasks } from './tasks';
 import { TrustBanner } from './trust';
+import { Variables } from './variables';
 import type { IVerbs } from './verbs';
 import { ENGLISH, type IWords } from './words';
 
@@ -69,7 +70,7 @@ export class TimelineView {
       },
       _words
     );
-    this._reader = new Reader(this._pane, verbs, _words);
+    this._reader = new Reader(this._pane, verbs, _words, name => void this._variables.open(name));
     this._tasks = new Tasks(
       {
         subject: () => this._subject[0] ?? null,
@@ -79,6 +80,18 @@ export class TimelineView {
         focusList: () => this._list.node.focus()
       },
       { pane: this._pane, notice: this._notice, reader: this._reader },
+      verbs,
+      _words
+    );
+    this._variables = new Variables(
+      {
+        subject: () => this.selected,
+        now: () => this._clock.now,
+        showInstead: content => this._reader.instead(content, this._subject),
+        showSubject: () => this._reader.again(this._subject),
+        reveal: id => this._reveal(id),
+        restore: (variable, ref) => this._tasks.restore(variable, ref)
+      },
       verbs,
       _words
     );
@@ -344,6 +357,7 @@ export class TimelineView {
   private readonly _notice: Notice;
   private readonly _reader: Reader;
   private readonly _tasks: Tasks;
+  private readonly _variables: Variables;
   private readonly _trust: TrustBanner;
   private readonly _empty: HTMLElement;
   private readonly _observer: ResizeObserver;

@@ -96,7 +96,7 @@ def fork(
                 for n, value in values.items()
             ]
             lines += [f"{n} = {ast.unparse(tree)}" for n, tree in trees.items()]
-            made = _keep(session, target.name, lines, (*values, *trees), "fork")
+            made = keep_given(session, target.name, lines, (*values, *trees), "fork")
             moved = moved._replace(checkpoint=made)
         else:
             session.position.move_head(target, told=f"branch {name!r}")
@@ -202,7 +202,7 @@ def update(
         session.position.branch = branch
         session.workspace.ran(ast.parse("\n".join(lines)))
         session.workspace.ran(update_values.bound_by_hand((*values, *trees)))
-        made = _keep(session, name, lines, (*values, *trees), "update")
+        made = keep_given(session, name, lines, (*values, *trees), "update")
     rewind_and_resume.note(session, "updated", moved._replace(checkpoint=made), branch=branch)
     return made
 
@@ -246,7 +246,7 @@ def _moving(session: SessionParts, target: Checkpoint) -> Iterator[MoveResult]:
         raise
 
 
-def _keep(
+def keep_given(
     session: SessionParts, name: str, lines: list[str], bound: tuple[str, ...], made_by: str
 ) -> Checkpoint:
     """Checkpoint what the given values made of where the namespace is."""

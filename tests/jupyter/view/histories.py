@@ -183,7 +183,30 @@ def answers(rows: list[Row]) -> dict[str, Any]:
         "tag": {"text": "tagged", "status": status("a7")},
         "untag": {"text": "not tagged any more", "status": status("a7")},
         "note": {"text": "noted", "status": status("a7")},
+        "history": variable_history(),
+        "restore": {"text": "model is as it was at 'load' (a1)", "status": status("a7")},
     }
+
+
+def variable_history() -> dict[str, Any]:
+    """Two steps of a number, the older one of another user's markup."""
+    known = {
+        "branch": "main",
+        "type_name": "int",
+        "shape": "",
+        "size_bytes": 5,
+        "change": "changed",
+    }
+    return {
+        "variable": "model",
+        "measure": "value",
+        "numbers": [3, None, 5],
+        "older": 1,
+        "points": [
+            {**known, "checkpoint": "a5", "step": "train", "created_at": NOW - 60, "told": "5", "why": ["its cell made it"], "code": ["k = 5"], "difference": "3 → 5", "facts": {"head": [["x"], ["<b>1</b>"]]}},
+            {**known, "checkpoint": "a1", "step": "load", "created_at": NOW - 600, "told": "<script>3</script>", "why": [], "code": [], "difference": "", "facts": {"series": [1, None, 2], "low": 1, "high": 2}},
+        ],
+    }  # fmt: skip
 
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

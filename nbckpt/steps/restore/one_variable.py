@@ -1,0 +1,123 @@
+"""One variable as it was at a checkpoint, in a namespace that otherwise stays as it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from nbckpt.capture.trust_gate import require_trusted
+from nbckpt.errors import UsageError, VariableNotFoundError
+from nbckpt.model import Checkpoint
+from nbckpt.runtime.interrupts import breathe, whole
+from nbckpt.session.checkpoint_view import Values
+from nbckpt.session.history.summaries import user_names
+from nbckpt.session.moves.branching import keep_given
+from nbckpt.session.moves.unsaved import keep_unsaved, prepare_move
+from nbckpt.session.moves.update_values import bound_by_hand
+from nbckpt.steps.restore.effects import reproduce
+from nbckpt.timeline.references import hint
+
+if TYPE_CHECKING:
+    from nbckpt.session.session import Session
+
+
+class Restored(NamedTuple):
+    """What came of it.
+
+    Attributes
+    ----------
+    source
+        The checkpoint that the value is of.
+    names
+        The variable, and those that shared objects with it and came back with it.
+    checkpoint
+        What is there now; None where the notebook stands nowhere yet.
+    why_copy
+        Why it is a copy that shares nothing with other variables, as it did then; else empty.
+    """
+
+    source: Checkpoint
+    names: tuple[str, ...]
+    checkpoint: Checkpoint | None
+    why_copy: str = ""
+
+
+def restore_variable(session: Session, name: str, ref: str) -> Restored:
+    """Bring one variable back as it was at `ref`; what is there now is checkpointed first.
+
+    Parameters
+    ----------
+    name
+        Variables that shared objects with it at `ref`, and hold what they held, share them with it
+        again. Where one holds something else by now, it comes back as a copy.
+
+    Raises
+    ------
+    CheckpointNotFoundError
+        If `ref` names none.
+    VariableNotFoundError
+        If the checkpoint does not hold it.
+    UntrustedError
+        If the user neither made nor trusts it.
+    UsageError
+        If it is of a class or function that is another by now: nothing was changed.
+    """
+    prepare_move(session)
+    target = session.get(ref)
+    require_trusted(target)
+    manifest = session.timeline.manifest(target.id)
+    if name not in manifest:
+        refused = next((str(r) for r in target.refused if r.variable == name), "")
+        if refused:
+            message = f"{name!r} was not kept at {target.name!r}: {refused}"
+        else:
+            close = hint(name, sorted(user_names(manifest)))
+            message = f"{target.name!r} holds no variable {name!r}; {close}"
+        raise VariableNotFoundError(message)
+    here = session.timeline.checkpoints.get(session.position.id or "")
+    keep_unsaved(session, "before-restore")
+    return _restored(session, name, target, here)
+
+
+@whole
+def _restored(session: Session, name: str, target: Checkpoint, here: Checkpoint | None) -> Restored:
+    before = {n: session.namespace[n] for n in session.workspace.tracker.user_names()}
+    alone = replace(
+        target,
+        bound=(name,),
+        in_place=(),
+        passive={},
+        key=None,
+        refused=(),
+        observed={},
+    )
+    problems = reproduce(session, alone)
+    if problems:
+        _take_copy(session, name, target, problems[0])
+    live = session.namespace
+    mates = sorted(n for n, value in before.items() if n in live and live[n] is not value)
+    names = tuple(dict.fromkeys((name, *mates)))
+    session.workspace.ran(bound_by_hand(names))
+    made = None
+    if here is not None:
+        position = session.position
+        position.before, position.before_branch = position.id, position.branch
+        lines = [f"{n} = nbckpt.get({target.id[:8]!r}).values[{n!r}]" for n in names]
+        made = keep_given(session, here.name, lines, names, "update")
+        session.emit("moved")
+    breathe()
+    return Restored(target, names, made, problems[0] if problems else "")
+
+
+def _take_copy(session: Session, name: str, target: Checkpoint, why: str) -> None:
+    """Bind a copy of its own, which is of no class or function of the notebook."""
+    manifest = session.timeline.manifest(target.id)
+    needs = sorted({need for n in (name, *manifest[name].group) for need in manifest[n].needs})
+    if needs:
+        message = (
+            f"{name!r} cannot be brought back alone: {why}; nothing was changed."
+            f" `%rewind {target.id[:8]}` brings back all that was there"
+        )
+        raise UsageError(message)
+    value = Values(session.store, manifest, target.id[:8])[name]
+    session.namespace[name] = value
