@@ -82,6 +82,10 @@ class CellSteps:
             request = None if request is None else replace(request, rerun=True)
         return request, is_explicit
 
+    def is_asked_for(self, cell: RunningCell) -> bool:
+        """True if a cell is to run the next time in any case."""
+        return getattr(cell.info, "cell_id", None) in self.again
+
     def _request(self, cell: RunningCell, line: str | None) -> tuple[Request | None, bool]:
         """Request of the cell, if it is kept by itself, and True if its own line makes it.
 

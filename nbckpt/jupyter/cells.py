@@ -33,6 +33,7 @@ from nbckpt.jupyter.cell_interrupts import (
     is_outermost,
 )
 from nbckpt.jupyter.cell_steps import CellSteps
+from nbckpt.jupyter.given_cells import GivenCells
 from nbckpt.jupyter.running_cell import NO_CODE, CellOverride, RunningCell
 from nbckpt.runtime.interrupts import allowed, held
 from nbckpt.runtime.user_code_errors import user_code_errors
@@ -73,6 +74,7 @@ class Cells:
         self._cell = RunningCell()
         self._n_inner = 0  # cells that run inside the one that is followed
         self._background = BackgroundChanges(session)
+        self._given = GivenCells(shell, session)
         self._is_unseen_told = False
         self._may_be_loading = True
         session.workspace.guards_blocks = True
@@ -104,6 +106,7 @@ class Cells:
             self._after(None)  # an interrupt kept IPython from telling of its end
         if self._cell.info is None:
             self._cell = replace(self._cell, info=info, thread=thread)
+            self._given.begins()
             self._notify_news()
 
     def visit(self, tree: ast.Module) -> ast.Module:
@@ -136,6 +139,9 @@ class Cells:
             session.workspace.running = ast.Module([], [])
         self._background.note()
         session.moved = False
+        if self._is_left_out():
+            tree.body = []
+            return tree
         from nbckpt.jupyter.guards import Guard
 
         Guard(session.namespace).guarded(tree)
@@ -159,6 +165,22 @@ class Cells:
         self._observe_begin(own, is_restored=is_restored)
         self._cell = replace(self._cell, began=time.perf_counter())
         return tree
+
+    def _is_left_out(self) -> bool:
+        """True if the cell would only take back what was given by hand; it is told then."""
+        cell = self._cell
+        if cell.override is not None or self.steps.is_asked_for(cell):
+            return False
+        identity = cell.identity(self.shell)
+        told = self._given.left_out(identity)
+        if told is None:
+            if warning := self._given.warning(identity):
+                notices.say(self.shell, warning)
+            return False
+        self._cell = replace(cell, tree=NO_CODE, acting=NO_CODE)
+        self.session.workspace.running = NO_CODE
+        notices.say(self.shell, told, left_out=True)
+        return True
 
     def _show_or_record(self, step: Step | None, tree: ast.Module) -> None:
         """Show what a restored cell had shown, or record what the cell will show."""
@@ -219,6 +241,7 @@ class Cells:
             self._notify_unseen(cell.info)
         shown = cell.recorder.stop() if cell.recorder is not None else []
         run_s = time.perf_counter() - cell.began
+        self._given.ends()
         by_callbacks = touched_by_callbacks(self.shell.events, self.session.workspace)
         self.session.workspace.tracker.touched(by_callbacks)
         self._background.note()

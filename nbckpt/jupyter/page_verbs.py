@@ -17,7 +17,7 @@ from nbckpt.verbs.calls import Answer, Call
 from nbckpt.verbs.moving import moved, newer_line, reran
 from nbckpt.verbs.other_notebooks import require_own_branch, require_own_ref
 from nbckpt.verbs.parsing import required_text
-from nbckpt.verbs.registry import READS, VERBS, at, declare
+from nbckpt.verbs.registry import READS, VERBS, WRITES, at, declare
 
 MOST_GLANCES = 200
 """Checkpoints that one request may ask a glance of."""
@@ -106,6 +106,22 @@ def _rerun_plan(call: PanelCall) -> Answer:
 
     cells = code_cells(call.arguments.cells)
     return Answer(record=lambda: rerun_plan(call.session, _checkpoint(call), cells))
+
+
+@declare(
+    "run_anyway",
+    "have cells run the next time whatever else holds",
+    argument("--cells", doors=PANEL_ONLY),
+    doors=PANEL_ONLY,
+    panel=WRITES,
+)
+def _run_anyway(call: PanelCall) -> Answer:
+    cells = call.arguments.cells
+    if not isinstance(cells, list) or not all(isinstance(i, str) for i in cells):
+        message = "'cells' is a list of ids of cells"
+        raise UsageError(message)
+    call.cells.steps.again = set(cells)
+    return Answer()
 
 
 @at(Door.PANEL, "diff")

@@ -11,6 +11,7 @@ from nbckpt.errors import NbckptError, UsageError
 from nbckpt.jupyter import nested_cells, notices, step_notices
 from nbckpt.jupyter.as_text import WIDTH
 from nbckpt.jupyter.cells import Cells
+from nbckpt.jupyter.confirming import confirmed
 from nbckpt.jupyter.running_cell import CellOverride
 from nbckpt.model import Checkpoint
 from nbckpt.runtime.interrupts import held
@@ -49,6 +50,10 @@ class InShell:
         """Say in a quiet line what becomes of the cell whose outputs follow."""
         if not self._quiet:
             notices.say(self._shell, f"▸ {text}", rerun=text)
+
+    def confirm(self, question: str) -> bool | None:
+        """Ask under the cell; None where nobody can be asked."""
+        return None if self._quiet else confirmed(self._shell, question)
 
     def show(self, checkpoint: Checkpoint, took_s: float) -> None:
         """Show again what the cell of a restored checkpoint had shown."""

@@ -87,6 +87,8 @@ class Places:
         Of `placed`, those that failed or did not finish.
     refused
         Id → record of what the disk lacks, as it was before that was known.
+    by_hand
+        Ids of those that gave values by hand.
     """
 
     def __init__(self) -> None:
@@ -97,6 +99,7 @@ class Places:
         self.by_name: dict[str, list[Placed]] = {}
         self.undone: dict[str, Placed] = {}
         self.refused: dict[str, Record] = {}
+        self.by_hand: set[str] = set()
 
     def is_news(self, record: Record) -> bool:
         """True if a record is none that is known: new, or rewritten after its ancestors went."""
@@ -112,6 +115,8 @@ class Places:
         self.by_name.setdefault(placed.name, []).append(placed)
         if placed.state != "done":
             self.undone[placed.id] = placed
+        if record.get("made_by"):
+            self.by_hand.add(placed.id)
 
     def remove(self, checkpoint_id: str) -> None:
         """Forget a checkpoint."""
@@ -140,6 +145,7 @@ class Places:
     def _displace(self, checkpoint_id: str) -> None:
         placed = self.placed.pop(checkpoint_id)
         self.undone.pop(checkpoint_id, None)
+        self.by_hand.discard(checkpoint_id)
         named = self.by_name[placed.name]
         named.remove(placed)
         if not named:

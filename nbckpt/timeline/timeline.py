@@ -210,6 +210,12 @@ class Timeline:
         """
         return self.fold.owners.inherited(parent)
 
+    @property
+    @alone
+    def has_given(self) -> bool:
+        """True if values were given by hand somewhere."""
+        return bool(self.fold.places.by_hand)
+
     @alone
     def n_undone(self) -> int:
         """The number of names whose newest checkpoint failed or did not finish."""

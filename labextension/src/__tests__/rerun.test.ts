@@ -1,18 +1,30 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { asRerunPlan, chosen, counted, failure, firstLine, summary } from '../sidebar/rerunplan';
+import {
+  asRerunPlan,
+  chosen,
+  counted,
+  failure,
+  firstLine,
+  summary,
+  tickedAtFirst
+} from '../sidebar/rerunplan';
 import { ENGLISH } from '../timeline/words';
 
 const PLAN = asRerunPlan({
   cells: [
     { cell_id: 'a', does: 'runs', why: 'it was edited' },
     { cell_id: 'b', does: 'restored', why: 'nothing that it reads has changed' },
-    { cell_id: 'c', does: 'fresh' }
+    { cell_id: 'c', does: 'fresh' },
+    { cell_id: 'd', does: 'left', why: 'n was given by hand', given: ['n'] },
+    { cell_id: 'e', does: 'runs', why: 'it overwrites n, given by hand', given: ['n'] }
   ]
 });
+const NONE: ReadonlySet<string> = new Set();
 
 test('what stands as it would after a rerun is executed only when all is asked for', () => {
-  const ids = (everything: boolean): string[] => chosen(PLAN, everything).map(cell => cell.cell_id);
+  const ids = (everything: boolean): string[] =>
+    chosen(PLAN, { everything, ticked: NONE }).map(cell => cell.cell_id);
   assert.deepEqual(
     [ids(false), ids(true)],
     [
@@ -22,9 +34,20 @@ test('what stands as it would after a rerun is executed only when all is asked f
   );
 });
 
+test('what takes given values back is executed only where it is ticked', () => {
+  const ticked = tickedAtFirst(PLAN);
+  assert.deepEqual([...ticked], ['e']);
+  const ids = (...more: string[]): string[] =>
+    chosen(PLAN, { everything: false, ticked: new Set(more) }).map(cell => cell.cell_id);
+  assert.deepEqual(ids('e'), ['a', 'b', 'e']);
+  assert.deepEqual(ids('d', 'e'), ['a', 'b', 'd', 'e']);
+});
+
 test('the plan is told in numbers', () => {
-  assert.equal(counted(PLAN, false, ENGLISH), '1 cell runs, 1 is restored, 1 stays as it is');
-  assert.equal(counted(PLAN, true, ENGLISH), '2 cells run, 1 is restored');
+  const told = (everything: boolean, ticked: ReadonlySet<string>): string =>
+    counted(PLAN, { everything, ticked }, ENGLISH);
+  assert.equal(told(false, NONE), '1 cell runs, 1 is restored, 1 stays as it is, 2 are left out');
+  assert.equal(told(true, new Set(['d', 'e'])), '4 cells run, 1 is restored');
 });
 
 test('a plan of another shape is refused', () => {

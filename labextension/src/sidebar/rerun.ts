@@ -62,7 +62,7 @@ export class Reruns {
     if (!button.accept) {
       return done('');
     }
-    const steps = chosen(plan, body.everything);
+    const steps = chosen(plan, body.choice);
     if (steps.length === 0) {
       return done(words.__('Below %1 nothing is stale.', name));
     }
@@ -70,6 +70,13 @@ export class Reruns {
       const rewound = await link.write('rewind', { ref, other_notebook: options.other });
       if (rewound.error !== null) {
         return rewound;
+      }
+    }
+    const anyway = steps.filter(step => step.given.length > 0).map(step => step.cell_id);
+    if (anyway.length > 0) {
+      const told = await link.write('run_anyway', { cells: anyway });
+      if (told.error !== null) {
+        return told;
       }
     }
     const ran = await this._run(panel, steps);

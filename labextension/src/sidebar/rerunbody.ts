@@ -5,7 +5,15 @@ import { Widget } from '@lumino/widgets';
 import { duration } from '../timeline/format';
 import type { IWords } from '../timeline/words';
 import type { KernelLink } from './kernellink';
-import { counted, firstLine, type IPlanned, type IRerunPlan } from './rerunplan';
+import {
+  counted,
+  fateOf,
+  firstLine,
+  tickedAtFirst,
+  type IChoice,
+  type IPlanned,
+  type IRerunPlan
+} from './rerunplan';
 
 /** What the dialog speaks of. */
 export interface IRerunSubject {
@@ -17,7 +25,7 @@ export interface IRerunSubject {
   everything: boolean;
 }
 
-const SIGNS = { runs: '▸', restored: '↺', fresh: '–' } as const;
+const SIGNS = { runs: '▸', restored: '↺', fresh: '–', left: '–' } as const;
 
 /** Lists the cells, lets the user choose all of them, and offers to interrupt what runs. */
 export class RerunBody extends Widget {
@@ -29,6 +37,7 @@ export class RerunBody extends Widget {
   ) {
     super();
     this.addClass('nbckpt-RerunBody');
+    this._ticked = tickedAtFirst(_plan);
     this._all.type = 'checkbox';
     this._all.checked = _subject.everything;
     this._all.addEventListener('change', () => {
@@ -56,9 +65,9 @@ export class RerunBody extends Widget {
     }, this);
   }
 
-  /** Whether all cells are to run. */
-  get everything(): boolean {
-    return this._all.checked;
+  /** What the user has chosen so far. */
+  get choice(): IChoice {
+    return { everything: this._all.checked, ticked: this._ticked };
   }
 
   override dispose(): void {
@@ -68,7 +77,7 @@ export class RerunBody extends Widget {
 
   private _draw(): void {
     const words = this._words;
-    const told = counted(this._plan, this.everything, words);
+    const told = counted(this._plan, this.choice, words);
     this._head.textContent = this._plan.rewinds
       ? words.__(
           'The variables go back to %1; what is there now is checkpointed first. Below it %2:',
@@ -81,24 +90,48 @@ export class RerunBody extends Widget {
 
   private _line(cell: IPlanned): HTMLElement {
     const words = this._words;
-    const does = cell.does === 'fresh' && this.everything ? 'runs' : cell.does;
+    const does = fateOf(cell, this.choice);
     const states = {
       runs: words.__('runs'),
       restored: words.__('restored'),
-      fresh: words.__('stays')
+      fresh: words.__('stays'),
+      left: words.__('left out')
     };
     const sign = element('span', 'nbckpt-RerunBody-sign', SIGNS[does]);
     sign.setAttribute('aria-hidden', 'true');
     const source = this._subject.sources.get(cell.cell_id) ?? '';
     const line = element('li', `nbckpt-RerunBody-cell`);
     line.dataset.does = does;
+    line.dataset.cell = cell.cell_id;
     line.append(
       sign,
       element('span', 'nbckpt-RerunBody-state', states[does]),
       element('code', 'nbckpt-RerunBody-code', firstLine(source)),
       element('span', 'nbckpt-RerunBody-why', cell.why)
     );
+    if (cell.given.length > 0) {
+      line.append(this._tick(cell));
+    }
     return line;
+  }
+
+  /** Whether a cell runs that takes back what was given by hand. */
+  private _tick({ cell_id }: IPlanned): HTMLElement {
+    const box = element('input', '');
+    box.type = 'checkbox';
+    box.checked = this._ticked.has(cell_id);
+    box.addEventListener('change', () => {
+      if (box.checked) {
+        this._ticked.add(cell_id);
+      } else {
+        this._ticked.delete(cell_id);
+      }
+      this._draw();
+      this._list.querySelector<HTMLElement>(`[data-cell="${cell_id}"] input`)?.focus();
+    });
+    const label = element('label', 'nbckpt-RerunBody-tick');
+    label.append(box, this._words.__('Run it all the same'));
+    return label;
   }
 
   /** What runs now comes first, or is interrupted. */
@@ -117,6 +150,7 @@ export class RerunBody extends Widget {
         : words.__('%1 runs (%2): the rerun waits for it.', busy.name, time);
   }
 
+  private readonly _ticked: Set<string>;
   private readonly _head = element('p', 'nbckpt-RerunBody-head');
   private readonly _list = element('ol', 'nbckpt-RerunBody-cells');
   private readonly _all = element('input', '');

@@ -4,13 +4,18 @@ import type { ICellRun } from '../records';
 import { flag, list, or, refuse, shaped, text, type Check } from '../shapes';
 import type { IWords } from '../timeline/words';
 
-/** What a rerun does with a cell; `fresh` ones stand as they would after it. */
-export type Does = 'runs' | 'restored' | 'fresh';
+/**
+ * What a rerun does with a cell; `fresh` ones stand as they would after it, those that are `left`
+ * would only take back what was given by hand.
+ */
+export type Does = 'runs' | 'restored' | 'fresh' | 'left';
 
 export interface IPlanned {
   cell_id: string;
   does: Does;
   why: string;
+  /** Variables given by hand that it takes back: the user decides whether it runs. */
+  given: string[];
 }
 
 /** What the kernel says of the cells below a step, in the order of the document. */
@@ -21,27 +26,52 @@ export interface IRerunPlan {
 }
 
 const does: Check<Does> = value =>
-  value === 'runs' || value === 'restored' || value === 'fresh' ? value : refuse('plan of a cell');
+  value === 'runs' || value === 'restored' || value === 'fresh' || value === 'left'
+    ? value
+    : refuse('plan of a cell');
 
 export const asRerunPlan: Check<IRerunPlan> = shaped<IRerunPlan>({
-  cells: list(shaped<IPlanned>({ cell_id: text, does, why: or(text, '') })),
+  cells: list(shaped<IPlanned>({ cell_id: text, does, why: or(text, ''), given: list(text) })),
   rewinds: or(flag, true)
 });
 
+/** What the user has chosen. */
+export interface IChoice {
+  /** Also those that stand as they would after it. */
+  everything: boolean;
+  /** Ids of the cells that take given values back, and run all the same. */
+  ticked: ReadonlySet<string>;
+}
+
+/** Ids of the cells that are ticked to begin with: those that do more than take values back. */
+export function tickedAtFirst(plan: IRerunPlan): Set<string> {
+  const asked = plan.cells.filter(cell => cell.given.length > 0 && cell.does !== 'left');
+  return new Set(asked.map(cell => cell.cell_id));
+}
+
+/** What becomes of a cell. */
+export function fateOf(cell: IPlanned, { everything, ticked }: IChoice): Does {
+  if (cell.given.length > 0) {
+    const runs: Does = cell.does === 'left' ? 'runs' : cell.does;
+    return ticked.has(cell.cell_id) ? runs : 'left';
+  }
+  return cell.does === 'fresh' && everything ? 'runs' : cell.does;
+}
+
 /** The cells that are executed. */
-export function chosen(plan: IRerunPlan, everything: boolean): IPlanned[] {
-  return plan.cells.filter(cell => everything || cell.does !== 'fresh');
+export function chosen(plan: IRerunPlan, choice: IChoice): IPlanned[] {
+  return plan.cells.filter(cell => !['fresh', 'left'].includes(fateOf(cell, choice)));
 }
 
 /** "3 cells run, 2 are restored, 1 stays as it is". */
-export function counted(plan: IRerunPlan, everything: boolean, words: IWords): string {
-  const of = (what: Does): number => plan.cells.filter(cell => cell.does === what).length;
-  const runs = of('runs') + (everything ? of('fresh') : 0);
-  const stays = everything ? 0 : of('fresh');
+export function counted(plan: IRerunPlan, choice: IChoice, words: IWords): string {
+  const of = (what: Does): number =>
+    plan.cells.filter(cell => fateOf(cell, choice) === what).length;
   return [
-    words._n('%1 cell runs', '%1 cells run', runs),
+    words._n('%1 cell runs', '%1 cells run', of('runs')),
     of('restored') > 0 ? words._n('%1 is restored', '%1 are restored', of('restored')) : '',
-    stays > 0 ? words._n('%1 stays as it is', '%1 stay as they are', stays) : ''
+    of('fresh') > 0 ? words._n('%1 stays as it is', '%1 stay as they are', of('fresh')) : '',
+    of('left') > 0 ? words._n('%1 is left out', '%1 are left out', of('left')) : ''
   ]
     .filter(part => part !== '')
     .join(', ');

@@ -20,18 +20,22 @@ from nbckpt.jupyter.notebook.runs import (
 )
 from nbckpt.jupyter.notebook.staleness import reason
 from nbckpt.model import Checkpoint, Manifest
+from nbckpt.session.history.recorded_cells import Recorded
+from nbckpt.steps.rerun.given_values import binds_only, given_at, overwritten
 from nbckpt.timeline.following import following
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
 
-RUNS, RESTORED, FRESH = "runs", "restored", "fresh"
+RUNS, RESTORED, FRESH, LEFT = "runs", "restored", "fresh", "left"
 
 
 def rerun_plan(session: Session, start: Checkpoint, cells: Sequence[Written]) -> dict[str, Any]:
     """Fate of each code cell below the step of `start`, judged as from there.
 
-    ``fresh``: nothing has to be done; ``restored``: it would be, when it is run; ``runs``.
+    ``fresh``: nothing has to be done; ``restored``: it would be, when it is run; ``runs``;
+    ``left``: it would only take back what was given by hand, and is left out. `given` names what a
+    cell takes back.
 
     Raises
     ------
@@ -55,6 +59,7 @@ def rerun_plan(session: Session, start: Checkpoint, cells: Sequence[Written]) ->
     elsewhere = [*restored, *runs_of(others), *runs_of(followed)]
     forecast = _Forecast(session, [*here, *line], elsewhere, manifest)
     forecast.failed = _failed_cells(session, undone)
+    forecast.given = given_at(timeline, start.id)
     if start.made_by:
         forecast.changed.update(start.changed)
     known = known_as(cells, (run.cell for run in (*elsewhere, *here, *line)), restored)
@@ -92,6 +97,8 @@ class _Forecast:
         Ids of cells that did not end well at some time.
     changed
         Variables that may have another value by then than when the cells ran.
+    given
+        Variables that hold by then what they were given by hand → where.
     """
 
     def __init__(
@@ -107,10 +114,33 @@ class _Forecast:
         self._restores_all = session.policy.kind == "skip"
         self.failed: Set[str] = frozenset()
         self.changed: set[str] = set()
+        self.given: dict[str, str] = {}
 
-    def of(self, cell: Written) -> dict[str, str]:
+    def of(self, cell: Written) -> dict[str, Any]:
         """Fate of the next cell, and the reason for it."""
         run = self._here.get(cell.cell_id) or self._elsewhere.get(cell.cell_id)
+        names, is_alone = self._taken_back(cell, run)
+        listed = ", ".join(sorted(names))
+        if is_alone:
+            why = f"{listed} {'was' if len(names) == 1 else 'were'} given by hand"
+            return {"cell_id": cell.cell_id, "does": LEFT, "why": why, "given": sorted(names)}
+        fate = self._known_fate(cell, run)
+        if not names:
+            return fate
+        self.given = {n: by for n, by in self.given.items() if n not in names}
+        does = RUNS if fate["does"] == FRESH else fate["does"]
+        why = f"it overwrites {listed}, given by hand"
+        return {**fate, "does": does, "why": why, "given": sorted(names)}
+
+    def _taken_back(self, cell: Written, run: Run | None) -> tuple[frozenset[str], bool]:
+        """Given values that a cell takes back, which is no other since; and True if no more."""
+        if run is None or run.checkpoint is None or cell.is_other_than(run.cell.source):
+            return frozenset(), False
+        piece = Recorded(run.checkpoint, run.cell, "cell", None)
+        names = overwritten(piece, self.given.keys())
+        return names, bool(names) and binds_only(piece, names)
+
+    def _known_fate(self, cell: Written, run: Run | None) -> dict[str, Any]:
         does, why = self._fate(cell, run)
         if does == RUNS and why not in (_PLAIN, _BLOCK):
             self.changed |= {*names_in(cell.source).binds, *(_bound(run) if run else ())}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING
 
 from nbckpt.fingerprint import code
 from nbckpt.session.history.recorded_cells import Recorded, parsed, without_marker
 
 if TYPE_CHECKING:
+    from nbckpt.model import Checkpoint
     from nbckpt.timeline.timeline import Timeline
 
 BY_HAND = ("fork", "update")
@@ -30,6 +31,37 @@ def given_at(timeline: Timeline, checkpoint_id: str) -> dict[str, str]:
             given |= dict.fromkeys({*checkpoint.bound} - bound_since - given.keys(), checkpoint.id)
         bound_since |= {*checkpoint.bound, *checkpoint.removed}
     return given
+
+
+class GivenValues:
+    """`given_at` of one place after the other: only what is new of a line is looked at."""
+
+    def __init__(self, timeline: Timeline) -> None:
+        self._timeline = timeline
+        self._at: str | None = None
+        self._given: dict[str, str] = {}
+
+    def at(self, checkpoint_id: str) -> Mapping[str, str]:
+        """What `given_at` gives; not to be changed."""
+        if not self._timeline.has_given:
+            return {}
+        known = self._timeline.checkpoints
+        new: list[Checkpoint] = []
+        i: str | None = checkpoint_id
+        while i is not None and i != self._at and i in known:
+            new.append(known[i])
+            i = new[-1].parent
+        given = dict(self._given) if i == self._at and i is not None else {}
+        for checkpoint in reversed(new):
+            given = {
+                n: by
+                for n, by in given.items()
+                if n not in checkpoint.bound and n not in checkpoint.removed
+            }
+            if checkpoint.made_by in BY_HAND:
+                given |= dict.fromkeys(checkpoint.bound, checkpoint.id)
+        self._at, self._given = checkpoint_id, given
+        return given
 
 
 def overwritten(piece: Recorded, given: Set[str]) -> frozenset[str]:

@@ -24,6 +24,11 @@ class Plainly:
     def tell(self, text: str) -> None:
         """Nothing: a script says what it wants to be said."""
 
+    def confirm(self, question: str) -> bool | None:
+        """Nobody is asked."""
+        del question
+        return None
+
     def show(self, checkpoint: Checkpoint, took_s: float) -> None:
         """Nothing either: without IPython no outputs were recorded."""
 

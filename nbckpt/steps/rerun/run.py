@@ -43,6 +43,9 @@ class Runner(Protocol):
     def tell(self, text: str) -> None:
         """Say what becomes of the piece whose outputs follow."""
 
+    def confirm(self, question: str) -> bool | None:
+        """The user's answer; None where nobody can be asked."""
+
     def show(self, checkpoint: Checkpoint, took_s: float) -> None:
         """Show again what the cell of a restored checkpoint had shown."""
 
@@ -97,7 +100,7 @@ class Rerunning:
                 self.cells.append(CellRun(piece.name, None, "not reached"))
                 continue
             names = self._overwritten(piece)
-            if names and binds_only(piece, names):
+            if names and (binds_only(piece, names) or self._declines(piece, names)):
                 self.cells.append(self._left_out(piece, names))
                 continue
             self.cells.append(await self._one(piece))
@@ -156,6 +159,11 @@ class Rerunning:
         """The values that a cell takes back, of those given by hand after it was recorded."""
         is_ancestor, at = self.session.timeline.is_ancestor, piece.checkpoint.id
         return overwritten(piece, {n for n, by in self._given.items() if not is_ancestor(by, at)})
+
+    def _declines(self, piece: Recorded, names: Iterable[str]) -> bool:
+        """True if the user says that a cell is not to run, which does more than that."""
+        question = f"{piece.name!r} overwrites {_listed(names)}, given by hand. Run it?"
+        return self.runner.confirm(question) is False
 
     def _left_out(self, piece: Recorded, names: Iterable[str]) -> CellRun:
         """A cell that would only take back what was given by hand."""

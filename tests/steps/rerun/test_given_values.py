@@ -74,6 +74,27 @@ def test_a_cell_that_does_more_runs_and_says_what_it_overwrites(shell: Any) -> N
     assert why.endswith("it overwrites n, given by hand")
 
 
+@pytest.mark.parametrize("answer", [True, False])
+def test_a_cell_that_does_more_is_asked_about(
+    answer: bool, shell: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def confirmed(_: object, question: str) -> bool:
+        asked.append(question)
+        return answer
+
+    monkeypatch.setattr("nbckpt.jupyter.rerunning.confirmed", confirmed)
+    run_all(shell, *marked("d = 1", "n = 30", "n = len('x' * 20)\nm = 2", "fit = [d] * n"))
+    current_session.session().fork("base", values={"n": 60})
+
+    run(shell, "%rerun")
+
+    assert asked == ["'other' overwrites n, given by hand. Run it?"]
+    assert shell.user_ns["n"] == (20 if answer else 60)
+    assert len(shell.user_ns["fit"]) == shell.user_ns["n"]
+
+
 @pytest.mark.parametrize(
     "middle", ["n = len('ab')", "for n in range(3): pass", "del n", "n = 30; m = 2"]
 )
