@@ -56,7 +56,7 @@ def require_own(call: Call, target: Checkpoint) -> None:
     )
     agreed = call.confirm(f"{whose}: go there?")
     if agreed is None:
-        message = f"{whose}: with {OPTION} it is gone to all the same"
+        message = f"{whose}: add {OPTION} to go there all the same"
         raise UsageError(message)
     if not agreed:
         message = f"{whose}: nothing was changed"

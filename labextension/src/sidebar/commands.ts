@@ -3,13 +3,17 @@
 import { InputDialog, Notification } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { LabIcon } from '@jupyterlab/ui-components';
+import type { JupyterFrontEnd } from '@jupyterlab/application';
+import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { CommandRegistry } from '@lumino/commands';
 import type { IRow, IWritten } from '../records';
+import { compareBranches } from './comparebranches';
 import { branchesIcon, keepIcon } from './icons';
 import type { ILinked, Links } from './kernellinks';
 import type { Marks } from './marks';
 import type { Offers } from './offers';
 import type { CheckpointsPanel } from './panel';
+import { Scrubber } from './scrubber';
 import type { IPageVerbs } from './verbs';
 
 /** Their names; menus, shortcuts and toolbar (`schema/plugin.json`) speak of the same. */
@@ -19,6 +23,8 @@ export const CommandIDs = {
   resume: 'nbckpt:resume',
   undo: 'nbckpt:undo-rewind',
   switch: 'nbckpt:switch',
+  branches: 'nbckpt:compare-branches',
+  scrub: 'nbckpt:scrub',
   reveal: 'nbckpt:reveal-cell',
   rewind: 'nbckpt:rewind-to-cell',
   fork: 'nbckpt:fork-from-cell',
@@ -26,6 +32,8 @@ export const CommandIDs = {
   enable: 'nbckpt:enable'
 } as const;
 
+/** The strips that are open. */
+const scrubbers = new WeakMap<NotebookPanel, Scrubber>();
 /** How long a word on what was done is shown. */
 const TOLD_MS = 5000;
 
@@ -37,6 +45,8 @@ export interface ICommandParts {
   marks: Marks;
   offers: Offers;
   page: IPageVerbs;
+  /** Where tabs are opened. */
+  shell: JupyterFrontEnd.IShell;
   /** Bring the panel to the front. */
   show: () => void;
   trans: TranslationBundle;
@@ -149,6 +159,25 @@ function ofNotebook(parts: ICommandParts): ICommand[] {
       execute: () => switchBranch(parts)
     },
     {
+      id: CommandIDs.branches,
+      label: trans.__('Compare Branches…'),
+      caption: trans.__('Show this branch and another side by side, cell by cell'),
+      icon: branchesIcon,
+      isEnabled: isReady,
+      execute: () => compareBranches(current(parts), parts.shell, trans)
+    },
+    {
+      id: CommandIDs.scrub,
+      label: trans.__('Scrub Through Time'),
+      caption: trans.__('See the cells as they were, along a strip; nothing is changed by it'),
+      icon: branchesIcon,
+      isEnabled: isReady,
+      execute: () => {
+        scrub(parts);
+        return Promise.resolve();
+      }
+    },
+    {
       id: CommandIDs.enable,
       label: trans.__('Enable nbckpt in This Notebook'),
       caption: trans.__('Load nbckpt in the kernel: %1', '%load_ext nbckpt'),
@@ -250,6 +279,34 @@ async function switchBranch(parts: ICommandParts): Promise<void> {
     const { branch, own } = chosen;
     tell(await link.write('switch', { branch, other_notebook: !own }));
   }
+}
+
+/** Open the strip under the notebook, or close it. */
+function scrub(parts: ICommandParts): void {
+  const { page, panel: sidebar, show, trans } = parts;
+  const { panel, link } = current(parts);
+  const open = scrubbers.get(panel);
+  if (open && !open.isDisposed) {
+    open.dispose();
+    return;
+  }
+  const scrubber = new Scrubber(
+    panel,
+    link,
+    {
+      rewind: async ref => {
+        tell(await page.rewind(panel, link, ref));
+      },
+      fork: ref => {
+        show();
+        sidebar.reveal(ref);
+        sidebar.do('fork');
+      }
+    },
+    trans
+  );
+  scrubbers.set(panel, scrubber);
+  scrubber.open();
 }
 
 /** Branches as the user chooses them: his own first; of another's the notebook is named. */

@@ -36,7 +36,13 @@ const AGAIN_MS = 150;
  * subshell sets to idle in the midst of a cell.
  */
 export class KernelLink implements IDisposable {
-  constructor(readonly context: ISessionContext) {
+  /**
+   * @param _policy - what `%nbckpt auto` is to be where the page loads nbckpt; empty: as it is
+   */
+  constructor(
+    readonly context: ISessionContext,
+    private readonly _policy: () => string = () => ''
+  ) {
     this._connection = new Connection(context, {
       became: (state, problem) => {
         this._become(state, problem);
@@ -149,7 +155,9 @@ export class KernelLink implements IDisposable {
   async load(): Promise<void> {
     if (this._state !== 'ready') {
       try {
-        await execute(this._kernel, '%load_ext nbckpt');
+        const policy = this._policy();
+        const auto = policy === '' ? '' : `\n%nbckpt auto ${policy}`;
+        await execute(this._kernel, `%load_ext nbckpt${auto}`);
       } catch (error) {
         if (error instanceof Error && error.message.includes("No module named 'nbckpt'")) {
           throw new Error('this kernel has no nbckpt: run %pip install nbckpt, then enable it');

@@ -14,7 +14,13 @@ export interface ILinked {
 
 /** One link for each session: it stays when the notebook is renamed or gets another kernel. */
 export class Links implements IDisposable {
-  constructor(private readonly _tracker: INotebookTracker) {
+  /**
+   * @param _policy - what `%nbckpt auto` is to be where the page loads nbckpt; empty: as it is
+   */
+  constructor(
+    private readonly _tracker: INotebookTracker,
+    private readonly _policy: () => string = () => ''
+  ) {
     _tracker.forEach(panel => {
       this._add(panel);
     });
@@ -50,7 +56,7 @@ export class Links implements IDisposable {
     const context = panel.sessionContext;
     let link = this._links.get(context);
     if (!link) {
-      link = new KernelLink(context);
+      link = new KernelLink(context, this._policy);
       this._links.set(context, link);
       context.disposed.connect(() => this._links.delete(context));
     }

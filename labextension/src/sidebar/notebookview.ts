@@ -10,6 +10,7 @@ import { EndedCard, type IWaysOn } from './endedcard';
 import type { ILinked } from './kernellinks';
 import type { INews } from './kernelnews';
 import type { IOffer } from './resumeplan';
+import type { Settings } from './settings';
 import { type IPlight, type Remedy, stateNode } from './states';
 import { type IPageVerbs, NotebookVerbs } from './verbs';
 
@@ -22,6 +23,7 @@ export interface IShared {
   recall(path: string): Promise<IOffer | null>;
   /** Bring a notebook's variables back. */
   resumes: IResumeVerbs;
+  settings: Settings;
   /** Do what a button says that concerns the application. */
   act(remedy: Remedy, linked: ILinked): void;
 }
@@ -66,6 +68,9 @@ export class NotebookView implements IDisposable {
       _changed();
     });
     this._recall();
+    _shared.settings.changed.connect(() => {
+      _changed();
+    }, this);
   }
 
   /** The timeline, where there is one. */
@@ -105,7 +110,8 @@ export class NotebookView implements IDisposable {
       kind: state === 'ready' ? 'loading' : state,
       problem: link.problem,
       isDoing: this._isDoing,
-      refused: this._refused
+      refused: this._refused,
+      everywhere: this._shared.settings.enable
     });
   }
 
@@ -240,6 +246,11 @@ export class NotebookView implements IDisposable {
     const { link } = this.linked;
     if (remedy === 'enable') {
       void this._do(() => link.load());
+    } else if (remedy === 'enable-everywhere') {
+      void this._do(async () => {
+        await this._shared.settings.choose('enable', 'always');
+        await link.load();
+      });
     } else if (remedy === 'interrupt') {
       void this._do(() => link.interrupt());
     } else {

@@ -114,7 +114,11 @@ export class Offers implements IDisposable {
     if (this._turns.get(link) !== turn) {
       return; // it was withdrawn, or another was begun
     }
-    if (!offer?.checkpoint || link.state !== 'not-loaded' || settings.offerResume === 'never') {
+    const isNew = link.state === 'not-loaded' || (link.state === 'ready' && !link.isSomewhere);
+    if (!offer?.checkpoint || !isNew || settings.offerResume === 'never') {
+      return;
+    }
+    if (settings.enable === 'never') {
       return;
     }
     this._withdraw(link);

@@ -185,7 +185,7 @@ async function asked(link: KernelLink, ref: string): Promise<IPage | Error> {
 }
 
 /** What the code cells of a page hold. */
-function contents(panel: NotebookPanel): INow[] {
+export function contents(panel: NotebookPanel): INow[] {
   const isReadOnly = panel.context.model.readOnly;
   return codeCells(panel).map(({ cell_id, model }) => ({
     cell_id,

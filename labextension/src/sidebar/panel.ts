@@ -1,5 +1,6 @@
 /** The side panel: the timeline of the notebook that the user works in. */
 
+import { settingsIcon } from '@jupyterlab/ui-components';
 import type { CommandRegistry } from '@lumino/commands';
 import type { Message } from '@lumino/messaging';
 import { Signal } from '@lumino/signaling';
@@ -13,6 +14,7 @@ import type { KernelLink } from './kernellink';
 import type { ILinked, Links } from './kernellinks';
 import { type IResumeVerbs, NotebookView } from './notebookview';
 import type { IOffer } from './resumeplan';
+import type { Settings } from './settings';
 import { leaveShortcuts } from './shortcuts';
 import { type IPlight, type Remedy, stateNode } from './states';
 import type { IPageVerbs } from './verbs';
@@ -26,6 +28,7 @@ export interface IParts {
   /** What a resume of a notebook would bring back; null where it never used nbckpt. */
   recall: (path: string) => Promise<IOffer | null>;
   resumes: IResumeVerbs;
+  settings: Settings;
   /** What goes back and runs again in the page; without it, the kernel alone does. */
   page: IPageVerbs | null;
 }
@@ -37,6 +40,7 @@ export interface IChosen extends ILinked {
 
 /** The application's own commands that help out of a plight. */
 const COMMANDS: Readonly<Partial<Record<Remedy, string>>> = {
+  settings: 'settingeditor:open',
   open: 'notebook:create-new',
   'choose-kernel': 'notebook:change-kernel',
   restart: 'notebook:restart-kernel'
@@ -55,7 +59,17 @@ export class CheckpointsPanel extends Widget {
     this.node.setAttribute('aria-label', words.__('Checkpoints'));
     this._name = make('h2', 'sideName');
     this._body = make('div', 'sheet');
-    this.node.append(make('div', 'sideHead', {}, [this._name]), this.attention, this._body);
+    this._gear = make('button', 'sideGear', {
+      type: 'button',
+      title: words.__('Settings of the checkpoints'),
+      'aria-label': words.__('Settings of the checkpoints')
+    });
+    settingsIcon.element({ container: this._gear, stylesheet: 'menuItem' });
+    this._gear.addEventListener('click', () => {
+      this._act('settings');
+    });
+    const head = make('div', 'sideHead', {}, [this._name, this._gear]);
+    this.node.append(head, this.attention, this._body);
     this._endShortcuts = leaveShortcuts(this.node, _parts.commands);
     links.currentChanged.connect(() => {
       this.update();
@@ -114,6 +128,7 @@ export class CheckpointsPanel extends Widget {
   /** What comes in one message is drawn at once, and nothing is drawn that nobody sees. */
   protected override onUpdateRequest(message: Message): void {
     super.onUpdateRequest(message);
+    this._gear.hidden = !this._parts.commands.hasCommand(COMMANDS.settings ?? '');
     if (this.isVisible) {
       this._follow();
       this._shown?.draw();
@@ -147,15 +162,19 @@ export class CheckpointsPanel extends Widget {
     if (known) {
       return known;
     }
-    const { words, cache, page, recall, resumes } = this._parts;
+    const { words, cache, page, recall, resumes, settings } = this._parts;
     const act = (remedy: Remedy): void => {
       this._act(remedy);
     };
-    const view = new NotebookView(linked, { words, cache, page, recall, resumes, act }, () => {
-      if (this._shown === view) {
-        this.update();
+    const view = new NotebookView(
+      linked,
+      { words, cache, page, recall, resumes, settings, act },
+      () => {
+        if (this._shown === view) {
+          this.update();
+        }
       }
-    });
+    );
     this._views.set(linked.link, view);
     linked.link.context.disposed.connect(() => {
       this._views.delete(linked.link);
@@ -178,7 +197,8 @@ export class CheckpointsPanel extends Widget {
   private _act(remedy: Remedy): void {
     const command = COMMANDS[remedy];
     if (command !== undefined) {
-      void this._parts.commands.execute(command);
+      const args = remedy === 'settings' ? { query: 'nbckpt' } : {};
+      void this._parts.commands.execute(command, args);
     }
   }
 
@@ -191,6 +211,7 @@ export class CheckpointsPanel extends Widget {
 
   private readonly _endShortcuts: () => void;
   private readonly _name: HTMLElement;
+  private readonly _gear: HTMLButtonElement;
   private readonly _body: HTMLElement;
   private readonly _views = new Map<KernelLink, NotebookView>();
   private _shown: NotebookView | null = null;

@@ -15,6 +15,7 @@ import { Approvals } from './approvals';
 import { MessageLoop } from '@lumino/messaging';
 import { Cache } from './cache';
 import { addCommands, CommandIDs } from './commands';
+import { Enabling } from './enabling';
 import { branchesIcon } from './icons';
 import { Links } from './kernellinks';
 import { Marks } from './marks';
@@ -31,6 +32,8 @@ import type { IPageVerbs } from './verbs';
 /** Also the name of its settings: `schema/plugin.json` of the package `nbckpt`. */
 export const PLUGIN_ID = 'nbckpt:plugin';
 const PANEL_ID = 'nbckpt-checkpoints';
+/** What `%nbckpt auto` calls the choices; empty where it stays as it is. */
+const POLICIES = { marked: '', cost: 'cost', every: 'on' } as const;
 /** Below JupyterLab's own panels. */
 const RANK = 600;
 
@@ -68,7 +71,7 @@ function activate(
   const lab = translator.load('jupyterlab');
   const { commands, shell } = app;
   const settings = new Settings(registry, PLUGIN_ID);
-  const links = new Links(notebooks);
+  const links = new Links(notebooks, () => POLICIES[settings.auto]);
   const pages = new Pages(trans, {
     how: () => settings.rewindPage,
     remember: how => void settings.choose('rewindPage', how)
@@ -89,9 +92,14 @@ function activate(
     commands,
     page,
     recall: path => memory.recall(path),
-    resumes: offers
+    resumes: offers,
+    settings
   });
   panel.id = PANEL_ID;
+  const enabling = new Enabling(links, settings);
+  panel.disposed.connect(() => {
+    enabling.dispose();
+  });
   const approvals = new Approvals(panel.attention, links, trans);
   panel.disposed.connect(() => {
     approvals.dispose();
@@ -112,7 +120,7 @@ function activate(
   // The restorer waits for what is added before the application has started, so at once.
   shell.add(panel, settings.side, { rank: RANK, type: 'Checkpoints' });
   restorer?.add(panel, PANEL_ID);
-  addCommands({ commands, links, panel, marks, offers, page, show, trans });
+  addCommands({ commands, links, panel, marks, offers, page, shell, show, trans });
   for (const command of Object.values(CommandIDs)) {
     palette?.addItem({ command, category: trans.__('Checkpoints'), args: { isPalette: true } });
   }

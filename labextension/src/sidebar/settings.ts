@@ -5,6 +5,8 @@ import { type ISignal, Signal } from '@lumino/signaling';
 
 /** Each choice and what it may be, the default first. */
 const CHOICES = {
+  enable: ['ask', 'always', 'never'],
+  auto: ['marked', 'cost', 'every'],
   side: ['left', 'right'],
   offerResume: ['ask', 'always', 'never'],
   afterResume: ['ask', 'run', 'stop'],
@@ -21,6 +23,16 @@ export class Settings {
 
   constructor(registry: ISettingRegistry | null, id: string) {
     this.ready = registry === null ? Promise.resolve() : this._load(registry, id);
+  }
+
+  /** Whether nbckpt is loaded into the kernel of every notebook. */
+  get enable(): Choices['enable'] {
+    return this._get('enable');
+  }
+
+  /** Which cells are checkpointed in a kernel that the page has loaded nbckpt into. */
+  get auto(): Choices['auto'] {
+    return this._get('auto');
   }
 
   get side(): Choices['side'] {

@@ -12,10 +12,13 @@ export interface IPlight {
   isDoing?: boolean;
   /** Why that failed. */
   refused?: string;
+  /** Whether nbckpt is to be in all notebooks, of `not-loaded`. */
+  everywhere?: 'ask' | 'always' | 'never';
 }
 
 /** What a button does. */
-export type Remedy = 'choose-kernel' | 'enable' | 'interrupt' | 'restart' | 'open';
+export type Remedy =
+  'choose-kernel' | 'enable' | 'enable-everywhere' | 'settings' | 'interrupt' | 'restart' | 'open';
 
 interface IPage {
   title: string;
@@ -109,8 +112,52 @@ export function stateNode(
     });
     children.push(button);
   }
+  if (plight.kind === 'not-loaded') {
+    children.push(...everywhere(plight, words, act), example(words));
+  }
   if (plight.refused) {
     children.push(make('p', 'error', { role: 'alert' }, [plight.refused]));
   }
   return make('div', `plight of-${plight.kind}`, { role: 'status' }, children);
+}
+
+/** Further down: what holds for all notebooks. */
+function everywhere(
+  { everywhere: how = 'ask', isDoing = false }: IPlight,
+  words: IWords,
+  act: (remedy: Remedy) => void
+): HTMLElement[] {
+  const button = (remedy: Remedy, label: string): HTMLElement => {
+    const made = make('button', 'remedy is-quiet', { type: 'button', 'data-remedy': remedy }, [
+      label
+    ]);
+    made.disabled = isDoing;
+    made.addEventListener('click', () => {
+      act(remedy);
+    });
+    return made;
+  };
+  const settings = button('settings', words.__('Settings…'));
+  if (how === 'ask') {
+    return [
+      make('div', 'everywhere', {}, [
+        button('enable-everywhere', words.__('Enable in all notebooks')),
+        settings
+      ])
+    ];
+  }
+  const told =
+    how === 'never'
+      ? words.__('The settings say that it is enabled nowhere by itself.')
+      : words.__('The settings say that it is enabled in all notebooks; not in this kernel.');
+  return [make('p', 'plightText', {}, [told]), make('div', 'everywhere', {}, [settings])];
+}
+
+/** How a cell is marked. */
+function example(words: IWords): HTMLElement {
+  const source = '%%checkpoint train\nmodel = fit(df)';
+  return make('figure', 'example', {}, [
+    make('figcaption', 'plightText', {}, [words.__('A cell that is kept:')]),
+    make('pre', 'exampleCode', { tabindex: '0' }, [source])
+  ]);
 }

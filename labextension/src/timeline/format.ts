@@ -77,6 +77,18 @@ export function moment(then: number): string {
 }
 
 /** "$0.42", "$0.0031", "$1,204.00". */
+/** "Today", "Yesterday" or the date. */
+export function day(then: number, now: number, words: IWords): string {
+  const [date, today] = [new Date(then * 1000), new Date(now * 1000)];
+  const noon = (of: Date): number => new Date(of).setHours(12, 0, 0, 0);
+  const back = Math.round((noon(today) - noon(date)) / 86_400_000);
+  if (back <= 1) {
+    return back === 1 ? words.__('Yesterday') : words.__('Today');
+  }
+  const year = date.getFullYear() === today.getFullYear() ? {} : ({ year: 'numeric' } as const);
+  return date.toLocaleDateString([], { weekday: 'short', month: 'short', day: 'numeric', ...year });
+}
+
 export function money(usd: number): string {
   if (usd !== 0 && Math.abs(usd) < 0.01) {
     return Math.abs(usd) < 0.0001 ? '< $0.0001' : `$${Number(usd.toPrecision(2))}`;

@@ -2,9 +2,11 @@
 
 import type { IStatus } from '../records';
 import { make } from './dom';
-import type { IListed } from './filter';
+import { day } from './format';
+import type { IGrouped } from './groups';
 import type { Glances } from './glances';
 import { scaled } from './graph';
+import { idAt, isForMore, isNear, standing } from './listevents';
 import type { IPlace } from './menu';
 import { moveOf, verbOf, type Verb } from './keys';
 import { layout, type ILayout } from './layout';
@@ -17,6 +19,8 @@ export interface IListEvents {
   /** One checkpoint is selected, or two to be compared, or none. */
   selected(first: string | null, second: string | null): void;
   verb(verb: Verb): void;
+  /** Fold or unfold the runs of one cell, by the id of the oldest. */
+  fold(group: string): void;
   /** All that can be done with the one that is selected is asked for. */
   menu(place: IPlace): void;
 }
@@ -25,8 +29,6 @@ export interface IListEvents {
 const NARROW_PX = 400;
 /** Below this width not all columns are shown. */
 const MIDDLING_PX = 560;
-/** Further than this from where it was pressed, a mouse has dragged something. */
-const DRAGGED_PX = 4;
 
 /** A listbox of checkpoints, newest on top. */
 export class ListView {
@@ -48,7 +50,9 @@ export class ListView {
       'aria-label': _words.__('Checkpoints, newest first'),
       'aria-multiselectable': 'true'
     });
+    this._day = make('span', 'day');
     this.head = make('div', 'columnHeads', { 'aria-hidden': 'true' }, [
+      this._day,
       make('span', 'figures', {}, [
         make('span', 'age', {}, [_words.__('age')]),
         make('span', 'duration', {}, [_words.__('took')]),
@@ -61,9 +65,15 @@ export class ListView {
     // of the browser: what counts is which row was pressed.
     this.node.addEventListener('mousedown', pressed => {
       const id = idAt(pressed);
+      const group = (pressed.target as Element).closest<HTMLElement>('[data-group]')?.dataset.group;
       const released = (event: MouseEvent): void => {
-        if (event.button === 0 && id !== undefined && isNear(pressed, event)) {
+        if (event.button !== 0 || id === undefined || !isNear(pressed, event)) {
+          return;
+        }
+        if (group === undefined) {
           this._choose(id, isForMore(event));
+        } else {
+          this._events.fold(group);
         }
       };
       this.node.ownerDocument.addEventListener('mouseup', released, { once: true });
@@ -78,13 +88,16 @@ export class ListView {
     this.node.addEventListener('keydown', event => {
       this._key(event);
     });
+    this.node.addEventListener('scroll', () => {
+      this._tellDay();
+    });
     this.node.addEventListener('contextmenu', event => {
       this._menu(event);
     });
   }
 
   /** Show these, oldest first. */
-  show(listed: readonly IListed[], status: IStatus, now: number): void {
+  show(listed: readonly IGrouped[], status: IStatus, now: number): void {
     const here = standing(listed, status);
     // A place may be told of before its row: then it is followed when that comes.
     const hasMoved = here !== null && here !== this._here;
@@ -145,6 +158,7 @@ export class ListView {
     const text = parseFloat(getComputedStyle(this.node).fontSize) || 13;
     this._line = Math.round(text * 2.15);
     const height = this.isNarrowAt(this._width) ? Math.round(text * 3.4) : this._line;
+    this._height = height;
     this._rows.pinned = this._active;
     this._rows.show(
       {
@@ -157,6 +171,7 @@ export class ListView {
       },
       height
     );
+    this._tellDay();
     // Beside a scrollbar the columns begin further left.
     this.head.style.paddingRight = `${8 + this.node.offsetWidth - this.node.clientWidth}px`;
     this._point();
@@ -169,6 +184,18 @@ export class ListView {
       this._isPlaced = true;
       this._rows.reveal(row);
     }
+  }
+
+  /** Above a list of more than one day stands of which its first rows are. */
+  private _tellDay(): void {
+    const isOne = this._dayOf(0) === this._dayOf(this._listed.length - 1);
+    const at = Math.floor(this.node.scrollTop / this._height);
+    this._day.textContent = isOne ? '' : this._dayOf(at);
+  }
+
+  private _dayOf(index: number): string {
+    const row = this._at(index)?.row;
+    return row === undefined ? '' : day(row.created_at, this._now, this._words);
   }
 
   private _create(): HTMLElement {
@@ -185,6 +212,9 @@ export class ListView {
     fillRow(element, {
       row: listed.row,
       skips: listed.skips,
+      group: listed.group,
+      more: listed.more,
+      isNewDay: index > 0 && this._dayOf(index) !== this._dayOf(index - 1),
       edges: this._layout.edges(index, scale.limit),
       lane: this._layout.lanes[index] ?? 0,
       scale,
@@ -233,6 +263,8 @@ export class ListView {
       } else if (id !== undefined) {
         this._choose(id, false);
       }
+    } else if (this._foldKey(event)) {
+      // It is done.
     } else if (event.key === ' ' && this._active !== null) {
       this._choose(this._active, true);
     } else if (verb) {
@@ -246,6 +278,19 @@ export class ListView {
     // The notebook around would scroll, or run a command of its own.
     event.preventDefault();
     event.stopPropagation();
+  }
+
+  /** As in a tree: to the right opens, to the left closes. */
+  private _foldKey({ key, ctrlKey, altKey, metaKey }: KeyboardEvent): boolean {
+    const one = this._listed.find(each => each.id === this._active);
+    const isOpening = key === 'ArrowRight';
+    if (ctrlKey || altKey || metaKey || (!isOpening && key !== 'ArrowLeft')) {
+      return false;
+    }
+    if (one && one.group !== null && one.more > 0 === isOpening) {
+      this._events.fold(one.group);
+    }
+    return true;
   }
 
   /** Select `id`, or add it to (take it from) the two that are compared. */
@@ -281,7 +326,7 @@ export class ListView {
     }
   }
 
-  private _at(index: number): IListed | undefined {
+  private _at(index: number): IGrouped | undefined {
     return this._listed[this._listed.length - 1 - index];
   }
 
@@ -291,7 +336,9 @@ export class ListView {
 
   private readonly _prefix: string;
   private readonly _rows: VirtualRows;
-  private _listed: readonly IListed[] = [];
+  private readonly _day: HTMLElement;
+  private _height = 28;
+  private _listed: readonly IGrouped[] = [];
   private _layout: ILayout = layout([], null);
   private _status: IStatus | null = null;
   private _now = 0;
@@ -302,26 +349,4 @@ export class ListView {
   private _line = 28;
   private _active: string | null = null;
   private _selected: [string | null, string | null] = [null, null];
-}
-
-/** The checkpoint whose row is under the pointer. */
-
-/** Whether the mouse has stayed where it was, so that nothing was dragged. */
-function isNear(one: MouseEvent, other: MouseEvent): boolean {
-  return Math.hypot(one.clientX - other.clientX, one.clientY - other.clientY) <= DRAGGED_PX;
-}
-
-/** Whether a click adds to what is selected. */
-function isForMore(event: MouseEvent): boolean {
-  return event.shiftKey || event.ctrlKey || event.metaKey;
-}
-
-function idAt(event: MouseEvent): string | undefined {
-  return (event.target as Element).closest<HTMLElement>('.nbckpt-Timeline-row')?.dataset.id;
-}
-
-/** The listed checkpoint whose line is the trunk. */
-function standing(listed: readonly IListed[], status: IStatus): string | null {
-  const at = status.position ?? status.head;
-  return listed.some(one => one.id === at) ? at : null;
 }

@@ -19,6 +19,12 @@ export interface IRowLook extends IDrawing {
   words: IWords;
   /** What its cell showed. */
   glance: IGlance | null;
+  /** Id of the oldest of the runs of one cell that it is one of, null where there are few. */
+  group: string | null;
+  /** How many older ones it stands for. */
+  more: number;
+  /** Whether the row above is of another day. */
+  isNewDay: boolean;
 }
 
 const MOST_HEADS = 3;
@@ -39,10 +45,12 @@ export function fillRow(element: HTMLElement, look: IRowLook): void {
   element.classList.toggle('nbckpt-is-automatic', row.automatic);
   element.classList.toggle('nbckpt-is-strange', !row.trusted);
   element.classList.toggle('nbckpt-is-other', !row.own);
+  element.classList.toggle('nbckpt-is-newDay', look.isNewDay);
   element.replaceChildren(
     graph(look),
     make('span', 'what', {}, [
       make('span', 'name', { title: row.name }, [row.name]),
+      ...fold(look),
       ...labels(look),
       ...(row.note ? [make('span', 'remark', { title: row.note }, [row.note])] : [])
     ]),
@@ -78,6 +86,18 @@ export function stateText(row: IRow, words: IWords): string {
     return words.__('updated');
   }
   return row.automatic ? words.__('auto') : '';
+}
+
+/** How often its cell ran here: a click opens or closes the group. */
+function fold({ group, more, words }: IRowLook): HTMLElement[] {
+  if (group === null) {
+    return [];
+  }
+  const [text, title] =
+    more > 0
+      ? [`×${more + 1}`, words.__('%1 runs one after the other: show them (→)', more + 1)]
+      : ['▾', words.__('Fold the runs of this cell (←)')];
+  return [make('span', 'label is-fold', { title, 'data-group': group }, [text])];
 }
 
 function labels({ row, isPosition, branch, words }: IRowLook): HTMLElement[] {
@@ -136,9 +156,10 @@ function labels({ row, isPosition, branch, words }: IRowLook): HTMLElement[] {
   ];
 }
 
-function spoken({ row, isPosition, now, words }: IRowLook): string {
+function spoken({ row, isPosition, now, words, more }: IRowLook): string {
   const parts = [
     row.name,
+    more > 0 ? words.__('%1 runs, folded', more + 1) : '',
     stateText(row, words) || words.__('done'),
     isPosition ? words.__('you are here') : '',
     row.own ? '' : words.__('of the notebook %1', row.notebook),

@@ -4,6 +4,7 @@ import type { IBusy, IStatus } from '../records';
 import { make } from './dom';
 import type { IFilter } from './filter';
 import { duration, money } from './format';
+import { helpOf } from './help';
 import type { IWords } from './words';
 
 /** Filter and state. */
@@ -58,8 +59,10 @@ export class Toolbar {
       { title: _words.__('List the checkpoints of the other notebooks of this store, too') },
       [this._others, _words.__('all notebooks')]
     );
+    const help = helpOf(_words);
     this.node = make('div', 'top', {}, [
-      make('div', 'toolbar', {}, [this._where, this._count, this._query]),
+      make('div', 'toolbar', {}, [this._where, this._count, this._query, help.button]),
+      help.page,
       make('div', 'choices', {}, [this._choice, this._ofOthers]),
       this._busy
     ]);

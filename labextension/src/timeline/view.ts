@@ -5,7 +5,8 @@ import type { IAction } from './actions';
 import { KernelClock } from './clock';
 import { make } from './dom';
 import { emptyContent } from './empty';
-import { listed, type IFilter, type IListed } from './filter';
+import { listed, type IFilter } from './filter';
+import { grouped, type IGrouped } from './groups';
 import { Glances } from './glances';
 import type { Verb } from './keys';
 import { ListView } from './list';
@@ -14,6 +15,7 @@ import { Notice } from './notice';
 import { Pane } from './pane';
 import { Reader } from './reader';
 import { RowMenu } from './rowmenu';
+import { Selection } from './selection';
 import style from './style.css';
 import { Toolbar } from './toolbar';
 import { Tasks } from './tasks';
@@ -44,8 +46,12 @@ export class TimelineView {
     );
     this._list = new ListView(
       {
-        selected: (first, second) => this._select(first, second),
+        selected: (first, second) => {
+          this._menu.close();
+          this._selection.select(first, second);
+        },
         verb: verb => this._key(verb),
+        fold: group => this._fold(group),
         menu: place => this._openMenu(null, place)
       },
       this._glances,
@@ -58,25 +64,35 @@ export class TimelineView {
     );
     this._pane = new Pane(
       {
-        verb: verb => (verb === 'compare' ? this._compare() : this._tasks.do(verb)),
+        verb: verb => (verb === 'compare' ? this._selection.compare() : this._tasks.do(verb)),
         untag: tag => this._tasks.untag(tag),
         switchTo: branch => this._tasks.switchTo(branch),
         more: (actions, place) => this._openMenu(actions, place),
         close: () => {
-          this._list.select(null);
-          this._select(null, null);
+          this._selection.clear();
           this._list.node.focus();
         }
       },
       _words
     );
     this._reader = new Reader(this._pane, verbs, _words, name => void this._variables.open(name));
+    this._selection = new Selection(
+      { list: this._list, pane: this._pane, reader: this._reader, notice: this._notice },
+      {
+        rows: () => this._rows,
+        status: () => this._status,
+        changed: () => {
+          this._resized();
+        }
+      },
+      _words
+    );
     this._tasks = new Tasks(
       {
-        subject: () => this._subject[0] ?? null,
+        subject: () => this._selection.rows[0] ?? null,
         branches: () => [...new Set(this._rows.flatMap(row => [row.branch, ...row.heads]))],
-        reveal: id => this._reveal(id),
-        showInstead: content => this._reader.instead(content, this._subject),
+        reveal: id => this._selection.reveal(id),
+        showInstead: content => this._reader.instead(content, this._selection.rows),
         focusList: () => this._list.node.focus()
       },
       { pane: this._pane, notice: this._notice, reader: this._reader },
@@ -87,9 +103,9 @@ export class TimelineView {
       {
         subject: () => this.selected,
         now: () => this._clock.now,
-        showInstead: content => this._reader.instead(content, this._subject),
-        showSubject: () => this._reader.again(this._subject),
-        reveal: id => this._reveal(id),
+        showInstead: content => this._reader.instead(content, this._selection.rows),
+        showSubject: () => this._reader.again(this._selection.rows),
+        reveal: id => this._selection.reveal(id),
         restore: (variable, ref) => this._tasks.restore(variable, ref)
       },
       verbs,
@@ -117,7 +133,7 @@ export class TimelineView {
       ]),
       this._notice.node
     ]);
-    this._menu = new RowMenu(this._root, this._tasks, () => this._compare(), _words);
+    this._menu = new RowMenu(this._root, this._tasks, () => this._selection.compare(), _words);
     this._root.setAttribute('aria-label', _words.__('Timeline of checkpoints'));
     host.append(this._root);
     this._observer = new ResizeObserver(() => this._resized());
@@ -139,10 +155,7 @@ export class TimelineView {
     this._older = older;
     this._trust.show(rows);
     this._relist();
-    if (this._revealing !== null) {
-      this._reveal(this._revealing);
-    }
-    this._reselect();
+    this._selection.listed();
     this._notice.refresh(status.busy);
     this._notice.moved(status.position);
     this._reader.refresh(status.busy);
@@ -150,12 +163,12 @@ export class TimelineView {
 
   /** The checkpoint that is selected, null where none or two are. */
   get selected(): IRow | null {
-    return this._subject.length === 1 ? (this._subject[0] ?? null) : null;
+    return this._selection.one;
   }
 
   /** Select a checkpoint, now or as soon as it is listed. */
   reveal(id: string): void {
-    this._reveal(id);
+    this._selection.reveal(id);
   }
 
   /** Do what a button or a key does, with the checkpoint that is selected. */
@@ -191,14 +204,19 @@ export class TimelineView {
     if (!status) {
       return;
     }
-    const kept = [status.position, status.head, ...this._selected].filter(id => id !== null);
-    this._listed = listed(this._rows, this._filter, kept);
+    const kept = [status.position, status.head, ...this._selection.ids].filter(id => id !== null);
+    const rows = listed(this._rows, this._filter, kept);
+    // Who looks for something sees all of it.
+    this._listed =
+      this._filter.query.trim() === ''
+        ? grouped(rows, kept, this._open)
+        : rows.map(row => ({ ...row, group: null, more: 0 }));
     const others = this._rows.filter(row => !row.own).length;
     const all = this._filter.others ? this._rows.length : this._rows.length - others;
     this._tellEmpty();
     this._list.show(this._listed, status, this._clock.now);
     this._toolbar.show(status, {
-      listed: this._listed.length,
+      listed: rows.length,
       all,
       older: this._older,
       others,
@@ -211,6 +229,13 @@ export class TimelineView {
     );
   }
 
+  private _fold(group: string): void {
+    if (!this._open.delete(group)) {
+      this._open.add(group);
+    }
+    this._relist();
+  }
+
   /** A list without rows gives way to a sentence. */
   private _tellEmpty(): void {
     this._empty.hidden = this._listed.length > 0;
@@ -221,60 +246,6 @@ export class TimelineView {
         this._toolbar.listOthers();
       })
     );
-  }
-
-  private _select(first: string | null, second: string | null): void {
-    this._menu.close();
-    if (this._choosing !== null && first !== null && first !== this._choosing) {
-      const other = this._choosing;
-      this._choosing = null;
-      this._list.select(other, first);
-      this._select(other, first);
-      return;
-    }
-    this._choosing = null;
-    this._selected = [first, second];
-    this._pane.closeForm();
-    this._reselect();
-  }
-
-  /** The selected rows as they are now. */
-  private _reselect(): void {
-    const [first, second] = this._selected;
-    this._subject = this._rows.filter(row => row.id === first || row.id === second);
-    this._pane.show({
-      rows: this._subject,
-      branch: this._status?.branch ?? '',
-      here: this._status?.position ?? null,
-      choosing: this._choosing !== null
-    });
-    this._pane.disabled = this._notice.isDoing;
-    this._reader.show(this._subject);
-    this._resized();
-  }
-
-  /** Go to a checkpoint, now or as soon as it is listed. */
-  private _reveal(id: string): void {
-    const isThere = this._rows.some(row => row.id === id);
-    this._revealing = isThere ? null : id;
-    if (isThere && this._selected[0] !== id) {
-      this._list.select(id);
-      this._select(id, null);
-    }
-  }
-
-  private _compare(): void {
-    if (this._subject.length === 2) {
-      this._reader.again(this._subject);
-      return;
-    }
-    const [row] = this._subject;
-    this._choosing = this._choosing === null && row ? row.id : null;
-    this._reselect();
-    if (this._choosing !== null && row) {
-      this.tell(this._words.__('Choose what to compare %1 with.', row.name), false);
-      this._list.node.focus();
-    }
   }
 
   /** Open a menu of some actions, by default of all that the selected one has. */
@@ -290,29 +261,19 @@ export class TimelineView {
     if (verb === 'filter') {
       this._toolbar.focusFilter();
     } else if (verb === 'escape') {
-      this._escape();
+      if (this._pane.form) {
+        this._tasks.cancel();
+      } else {
+        this._selection.less();
+      }
     } else if (verb === 'compare') {
-      this._compare();
-    } else if (this._subject.length === 1 && !this._notice.isDoing) {
+      this._selection.compare();
+    } else if (this._selection.one && !this._notice.isDoing) {
       if (verb === 'rewind') {
         this._tasks.askRewind();
       } else {
         this._tasks.do(verb);
       }
-    }
-  }
-
-  private _escape(): void {
-    if (this._pane.form) {
-      this._tasks.cancel();
-    } else if (this._choosing !== null) {
-      this._choosing = null;
-      this.tell('', false);
-      this._reselect();
-    } else {
-      const first = this._selected[1] === null ? null : this._selected[0];
-      this._list.select(first);
-      this._select(first, null);
     }
   }
 
@@ -356,6 +317,7 @@ export class TimelineView {
   private readonly _pane: Pane;
   private readonly _notice: Notice;
   private readonly _reader: Reader;
+  private readonly _selection: Selection;
   private readonly _tasks: Tasks;
   private readonly _variables: Variables;
   private readonly _trust: TrustBanner;
@@ -363,14 +325,12 @@ export class TimelineView {
   private readonly _observer: ResizeObserver;
   private readonly _timer: number;
   private _rows: readonly IRow[] = [];
-  private _listed: readonly IListed[] = [];
+  private _listed: readonly IGrouped[] = [];
+  /** Groups of runs that are unfolded. */
+  private readonly _open = new Set<string>();
   private _status: IStatus | null = null;
   private _older = 0;
   private _filter: IFilter = { query: '', automatic: true, others: false };
-  private _selected: [string | null, string | null] = [null, null];
-  private _subject: readonly IRow[] = [];
-  private _choosing: string | null = null;
-  private _revealing: string | null = null;
   private _focused: HTMLElement | null = null;
   private readonly _clock = new KernelClock();
 }
