@@ -120,5 +120,5 @@ def from_environment(name: str) -> str:
     try:
         return os.environ[name]
     except KeyError:
-        message = f"its key was {name} of the environment, which is not set here: set it, and do this again"
+        message = f"its key was {name} of the environment, which is not set here: set it first"
         raise RestoreError(message) from None

@@ -11,13 +11,15 @@ import builtins
 import gc
 import logging
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from types import BuiltinFunctionType, CodeType, MethodType, ModuleType, NoneType
 from typing import Any
 
 from nbckpt.fingerprint.values.homes import DICT_OF_CLASS, module_of_class
-from nbckpt.fingerprint.values.plain import ATOMS
+from nbckpt.fingerprint.values.plain import ATOMS, CONTAINERS, levels_of
 from nbckpt.fingerprint.values.raw_members import bases_of
+from nbckpt.runtime.addresses import by_id, ids_of
 
 MOST = 20_000
 """Objects that are looked at in one value; in a larger one anything may be."""
@@ -41,12 +43,22 @@ def names_reached(
     held = {i: v for i, v in held.items() if type(v) is not MethodType}  # which nothing changes
     if not held:
         return set()
+    kinds = set(map(type, held.values()))
     found = set()
     for name, value in values.items():
-        own = held_by([value], namespace)
+        levels = levels_of([value]) if type(value) in CONTAINERS else None
+        if levels is not None and CONTAINERS.isdisjoint(kinds):
+            continue  # plain data: of other objects none is in it
+        own = held_by([value], namespace) if levels is None else _ids_in(levels)
         if own is None or not held.keys().isdisjoint(own):
             found.add(name)
     return found
+
+
+def _ids_in(levels: list[list[Any]]) -> Sequence[int] | None:
+    """Ids of the containers of plain data; None if there are more than are looked at."""
+    inside = tuple(chain.from_iterable(levels))
+    return None if len(inside) > MOST else ids_of(inside)
 
 
 def held_by(
@@ -74,14 +86,14 @@ def held_by(
         if not kinds.isdisjoint(ATOMS):  # of a million numbers each would be asked
             kinds -= ATOMS
             level = [value for value in level if type(value) in kinds]
-        fresh = {id(value): value for value in level}
+        fresh = by_id(level)
         for known in fresh.keys() & seen.keys():
             del fresh[known]
         if len(seen) + len(fresh) > most:
             return None
         seen |= fresh
         level, classes = _entered(fresh, kinds, enters)
-        found |= fresh if tuple not in kinds else {id(v): v for v in level if type(v) is not tuple}
+        found |= fresh if tuple not in kinds else by_id([v for v in level if type(v) is not tuple])
         level = [*gc.get_referents(*level), *_unknown_to_collector(level, kinds), *classes]
     return found
 

@@ -247,7 +247,8 @@ class Cells:
         self._background.note()
         subject = "this cell" if cell.step is None else f"checkpoint {cell.step.request.name!r}"
         try:
-            self.steps.keep(cell, _error_of(result), shown, run_s)
+            with remembered_looks():
+                self.steps.keep(cell, _error_of(result), shown, run_s)
         except NbckptError as problem:
             notices.warn(f"{subject} was NOT kept: {problem}")
         except KeyboardInterrupt:

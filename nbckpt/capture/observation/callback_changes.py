@@ -13,6 +13,7 @@ from nbckpt.fingerprint.keys.reach import definitions_in, names_of_definition
 from nbckpt.fingerprint.referents import names_reached
 from nbckpt.fingerprint.user_names import is_user_name
 from nbckpt.fingerprint.values.homes import is_named
+from nbckpt.runtime.addresses import ids_of
 
 
 def touched_by(held: Iterable[object], namespace: Mapping[str, object]) -> frozenset[str] | None:
@@ -34,8 +35,10 @@ def touched_by(held: Iterable[object], namespace: Mapping[str, object]) -> froze
             objects.append(_referred(value))
     changed: frozenset[str] | None = frozenset()
     if definitions:
-        ids = set(map(id, definitions))  # a class holds what its methods count in it
-        own = frozenset(n for n, value in list(namespace.items()) if id(value) in ids)
+        ids = set(ids_of(tuple(definitions)))  # a class holds what its methods count in it
+        there = dict(namespace)
+        which = ids_of(tuple(there.values()))
+        own = frozenset(n for n, one in zip(there, which, strict=True) if one in ids)
         names = union(names_of_definition(d, namespace) for d in definitions)
         changed = keys.touched(replace(names, loads=names.loads | own), namespace)
     if changed is None or not objects:

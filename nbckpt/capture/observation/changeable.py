@@ -13,13 +13,15 @@ import weakref
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from itertools import chain
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from nbckpt.fingerprint.reachability import referents_of
 from nbckpt.fingerprint.referents import is_leaf
 from nbckpt.fingerprint.values.homes import members_of_class, module_of_class
-from nbckpt.fingerprint.values.plain import ATOMS
+from nbckpt.fingerprint.values.plain import ATOMS, CONTAINERS, FEW, levels_of
+from nbckpt.runtime.addresses import by_id
 from nbckpt.runtime.user_code_errors import user_code_errors
 
 MOST = 1_000_000
@@ -61,16 +63,35 @@ def changeable(
         value = waiting.pop()
         if type(value) in ATOMS or id(value) in seen:
             continue
-        seen[id(value)] = value
+        if type(value) in CONTAINERS and (inside := _plain_inside(value)) is not None:
+            seen.update(inside)
+            held = inside.items()
+            has_tuples = tuple in map(type, inside.values())
+            found.update([(i, v) for i, v in held if type(v) is not tuple] if has_tuples else held)
+        else:
+            seen[id(value)] = value
+            parts = parts_of(value, modules)
+            if parts is None:
+                continue
+            if not is_only_a_holder(value):
+                found[id(value)] = value
+            waiting += parts
         if len(seen) > MOST:
             return None
-        parts = parts_of(value, modules)
-        if parts is None:
-            continue
-        if not is_only_a_holder(value):
-            found[id(value)] = value
-        waiting += parts
     return found
+
+
+def _plain_inside(root: Any) -> dict[int, object] | None:
+    """The containers of plain data, a level in a few calls into C: id → container; None of other.
+
+    The globals of a module, which nothing is looked for in, are other.
+    """
+    levels = levels_of([root]) if len(root) >= FEW else None
+    if levels is None:
+        return None
+    found = by_id(chain.from_iterable(levels))
+    holds_globals = any(type(v) is dict and "__builtins__" in v for v in found.values())
+    return None if holds_globals else found
 
 
 def are_held_elsewhere(

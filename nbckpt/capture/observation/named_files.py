@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import PurePath
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -22,7 +22,7 @@ from nbckpt.capture.observation.folder_looks import matches_of
 from nbckpt.capture.observation.texts_of_libraries import column_items, texts_of
 from nbckpt.fingerprint.code import nodes_of
 from nbckpt.fingerprint.values.homes import is_user_file, module_of, module_of_class
-from nbckpt.fingerprint.values.plain import ATOMS
+from nbckpt.fingerprint.values.plain import ATOMS, CONTAINERS, FEW, levels_of
 from nbckpt.runtime.user_code_errors import user_code_errors
 
 MAX_TEXTS = 500
@@ -161,6 +161,8 @@ class Named:
             return
         elif issubclass(kind, PurePath):
             self._add(str(value))
+        elif kind in CONTAINERS and depth < 3 and self._of_plain(value, 3 - depth):
+            return
         elif kind in {list, tuple, set, frozenset} and depth < 3:
             self._of_items(value, depth + 1)
         elif kind is dict and depth < 3:
@@ -184,6 +186,35 @@ class Named:
             if module_of_class(kind) == "__main__" and depth < 2:
                 for item in islice(_attributes(value), MAX_ITEMS):
                     self._of_value(item, depth + 1)
+
+    def _of_plain(self, root: Any, depth: int) -> bool:
+        """Collect the texts of plain data, a level at a time; False if it is other data."""
+        levels = None if self.asks or len(root) < FEW else levels_of([root])
+        if levels is None:
+            return False
+        found: dict[str | bytes, None] = {}
+        for level in levels[:depth]:
+            items = chain.from_iterable(v.values() if type(v) is dict else v for v in level)
+            found.update(dict.fromkeys(item for item in items if type(item) in _PATHS))
+        new = [text for text in found if text not in self.texts]
+        is_cut = any(max(map(len, level)) > MAX_ITEMS for level in levels[:depth])
+        if is_cut or len(self.texts) + len(new) > MAX_TEXTS:
+            self._of_plain_in_order(root, depth)  # what is left out depends on it
+        else:
+            for text in new:
+                self._add(text)
+        return True
+
+    def _of_plain_in_order(self, root: Any, depth: int) -> None:
+        """Collect the texts of plain data one by one, until there are as many as can be."""
+        for item in self._items(root.values() if type(root) is dict else root):
+            if self.is_full and len(self.texts) >= MAX_TEXTS:
+                return
+            if type(item) in _PATHS:
+                if item not in self.texts:
+                    self._add(item)
+            elif type(item) in CONTAINERS and depth > 1:
+                self._of_plain_in_order(item, depth - 1)
 
     def _of_items(self, items: Collection[Any], depth: int) -> None:
         """Collect from elements; texts that were met are most of them, and cost a look each."""

@@ -19,6 +19,7 @@ from nbckpt.capture.observation.user_modules import holder_of
 from nbckpt.fingerprint.user_names import is_user_name
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.fingerprint.values.raw_members import types_that
+from nbckpt.runtime.addresses import ids_of
 from nbckpt.runtime.user_code_errors import user_code_errors
 
 _BY_NAME = (type, FunctionType, BuiltinFunctionType, MethodType, ModuleType, logging.Logger)
@@ -30,19 +31,22 @@ def places_of(namespace: Mapping[str, object], modules: Iterable[str]) -> dict[s
     """Variables that are an object of one of some modules → the place there: ``core.REG``."""
     values = dict(namespace)
     kinds = types_that(lambda kind: not issubclass(kind, _SHARED_ANYWAY), values.values())
+    held = tuple(values.values())
+    types = ids_of(tuple(map(type, held)))
     variables = [
-        (name, id(value))
-        for name, value in values.items()
-        if id(type(value)) in kinds and is_user_name(name)
+        (name, which)
+        for name, which, kind in zip(values, ids_of(held), types, strict=True)
+        if kind in kinds and is_user_name(name)
     ]
     wanted = {which for _, which in variables}
     if not wanted:
         return {}
     places: dict[int, str] = {}
     for module, members in _members(modules).items():
-        for member, value in list(members.items()):
-            if id(value) in wanted and _is_place(member):
-                places.setdefault(id(value), f"{module}.{member}")
+        there = dict(members)
+        for member, which in zip(there, ids_of(tuple(there.values())), strict=True):
+            if which in wanted and _is_place(member):
+                places.setdefault(which, f"{module}.{member}")
     return {name: places[which] for name, which in variables if which in places}
 
 

@@ -28,7 +28,9 @@ MARSHAL_VERSION = 2
 LEVELS = 8
 MANY_ITEMS = 20_000_000
 MANY_OBJECTS = 100_000
-MANY_AT_ONCE = 1_000
+MANY_AT_ONCE = 100
+FEW = 16
+"""Items of a container that are looked at one by one as quickly."""
 MANY_APART = 4_096
 LONG_BYTES = 1 << 24
 SHORT_BYTES = 128
