@@ -76,9 +76,8 @@ def test_who_wants_it_nowhere_is_told_so(notebook: Notebook, sidebar: Sidebar) -
     expect(sidebar.plight).to_contain_text("enabled nowhere by itself")
     expect(sidebar.remedy("enable-everywhere")).to_have_count(0)
     sidebar.remedy("settings").click()
-    editor = notebook.page.locator(".jp-SettingsPanel, .jp-SettingsForm").first
-    expect(editor).to_be_visible()
-    notebook.page.keyboard.press("Escape")
+    expect(notebook.page.locator(".jp-SettingsPanel, .jp-SettingsForm").first).to_be_visible()
+    notebook.page.evaluate("() => window.jupyterapp.shell.currentWidget.dispose()")
     notebook.page.evaluate(ACTIVATE, "nowhere.ipynb")
     sidebar.enable()
     expect(sidebar.part("empty")).to_be_visible()

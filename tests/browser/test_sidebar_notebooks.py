@@ -25,7 +25,7 @@ ACTIVATE = """label => {
 CLOSE = """async kept => {
   for (const panel of [...window.jupyterapp.shell.widgets('main')]) {
     if (panel.title.label !== kept) {
-      await panel.context.save();
+      await panel.context?.save();
       panel.dispose();
     }
   }

@@ -31,9 +31,9 @@ export function helpOf(words: IWords): IHelp {
     ['is:failed', words.__('that failed; also partial, automatic, fork')]
   ];
   const page = make('div', 'help', { hidden: '', role: 'note' }, [
-    make('h4', 'heading', {}, [words.__('Keys')]),
+    make('h3', 'heading', {}, [words.__('Keys')]),
     listOf(keys),
-    make('h4', 'heading', {}, [words.__('Filter')]),
+    make('h3', 'heading', {}, [words.__('Filter')]),
     listOf(filters)
   ]);
   const name = words.__('Keys and filter words');
