@@ -20,7 +20,7 @@ from nbckpt.digests import Json
 from nbckpt.fingerprint.code import names_of_tree
 from nbckpt.fingerprint.user_names import is_user_name
 from nbckpt.fingerprint.values.homes import is_named
-from nbckpt.fingerprint.values.plain import ATOMS
+from nbckpt.fingerprint.values.plain import without_atoms
 from nbckpt.runtime.gc_pause import uncollected
 
 _MODULES = "a module beside the notebook"
@@ -58,7 +58,7 @@ class HeldElsewhere(Bystander):
         self._known = {n: v for n, v in self._known.items() if self._who_holds(n) is not None}
         if not self._is_any_held():
             return None
-        others = ((n, v) for n, v in list(self._namespace.items()) if type(v) not in ATOMS)
+        others = without_atoms(self._namespace).items()
         places = {name: Place(value) for name, value in others}  # drops are seen
         return _Window(places, {name: who for name, (_, who) in self._known.items()})
 
@@ -89,9 +89,8 @@ class HeldElsewhere(Bystander):
         named = names_of_tree(ran.tree, ran.namespace).binds
         bound = {
             name: value
-            for name, value in ran.namespace.items()
-            if type(value) not in ATOMS
-            and (name in named or name not in window or not window[name].may_be(value))
+            for name, value in without_atoms(ran.namespace).items()
+            if (name in named or name not in window or not window[name].may_be(value))
             and is_user_name(name)
             and not is_named(value, ran.namespace)
         }
@@ -105,7 +104,7 @@ class HeldElsewhere(Bystander):
             read = {*ran.key.inputs, *ran.key.functions, *united}
             stay = [
                 value
-                for name, value in ran.namespace.items()
+                for name, value in without_atoms(ran.namespace).items()
                 if is_user_name(name)
                 and name in window
                 and name not in bound
@@ -130,7 +129,7 @@ class HeldElsewhere(Bystander):
         read = {*ran.key.inputs, *ran.key.functions}
         stay = [
             value
-            for name, value in ran.namespace.items()
+            for name, value in without_atoms(ran.namespace).items()
             if is_user_name(name) and (name in read or self._who_holds(name) is None)
         ]
         with uncollected():

@@ -17,7 +17,7 @@ from nbckpt.capture.observation.changeable import are_held_elsewhere, changeable
 from nbckpt.capture.observation.ownership import modules_beside
 from nbckpt.capture.observation.user_modules import holder_of
 from nbckpt.fingerprint.user_names import is_user_name
-from nbckpt.fingerprint.values.plain import ATOMS
+from nbckpt.fingerprint.values.plain import ATOMS, without_atoms
 from nbckpt.fingerprint.values.raw_members import types_that
 from nbckpt.runtime.addresses import ids_of
 from nbckpt.runtime.user_code_errors import user_code_errors
@@ -29,7 +29,7 @@ _SHARED_ANYWAY = (*_BY_NAME, *_FIXED)
 
 def places_of(namespace: Mapping[str, object], modules: Iterable[str]) -> dict[str, str]:
     """Variables that are an object of one of some modules → the place there: ``core.REG``."""
-    values = dict(namespace)
+    values = without_atoms(namespace)  # which are shared anyway
     kinds = types_that(lambda kind: not issubclass(kind, _SHARED_ANYWAY), values.values())
     held = tuple(values.values())
     types = ids_of(tuple(map(type, held)))

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import marshal
 import sys
-from collections.abc import Callable, Iterable, Sequence, Set
-from itertools import chain
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from itertools import chain, compress
+from operator import not_
 from threading import get_ident
 from types import EllipsisType, NoneType
 from typing import Any, TypeVar
@@ -22,6 +23,7 @@ from blake3 import blake3
 
 from nbckpt.fingerprint.values import text_rows
 from nbckpt.runtime.addresses import address_of
+from nbckpt.runtime.dict_version import version_of
 
 ATOMS = frozenset({NoneType, bool, int, float, complex, str, bytes, EllipsisType})
 MARSHAL_VERSION = 2
@@ -64,6 +66,31 @@ def _encoded_atoms(atoms: Sequence[Any], types: Set[type]) -> bytes:
 def shortened(data: bytes) -> bytes:
     """`data` if it is short, else its digest."""
     return data if len(data) <= SHORT_BYTES else _digested(b"long", data)
+
+
+def without_atoms(namespace: Mapping[str, object]) -> dict[str, object]:
+    """The entries that are no atoms; in a notebook most are: IPython keeps each cell's text.
+
+    In a few calls into C. Of a dict that has not changed since it was asked last, the names are
+    known; its values are not held.
+    """
+    version = version_of(namespace) if type(namespace) is dict else None
+    known, names = _last.names
+    if version is None or version != known:
+        there = dict(namespace)
+        are_atoms = map(ATOMS.__contains__, map(type, there.values()))
+        names = tuple(compress(there, map(not_, are_atoms)))
+        _last.names = version, names
+    return {name: namespace[name] for name in names if name in namespace}
+
+
+class _Last:
+    """The dict that was asked last: its version, which no two states of dicts share, and names."""
+
+    names: tuple[int | None, tuple[str, ...]] = (None, ())
+
+
+_last = _Last()
 
 
 def levels_of(roots: Iterable[object]) -> list[list[Any]] | None:
