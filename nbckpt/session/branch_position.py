@@ -82,6 +82,11 @@ class BranchPosition(Own):
         """The newest checkpoint of this branch."""
         return self._timeline.head(self.branch)
 
+    @property
+    def look(self) -> Checkpoint | None:
+        """Where the notebook has gone back to on this branch, if nothing was made since."""
+        return self._timeline.look_of(self.branch, self._notebook)
+
     def resolve(self, ref: str) -> Checkpoint:
         """The checkpoint that `ref` means here, of those that are known; see `references`."""
         return resolve(

@@ -303,10 +303,8 @@ class Timeline:
         """Checkpoint that a notebook resumes from on a branch: its head, unless another notebook's.
 
         Otherwise the one where this notebook stood last, or its newest there; None if there is
-        none. One at which it looked last is that in any case.
+        none.
         """
-        if (look := self.look_of(branch, notebook)) is not None:
-            return look
         head = self.head(branch)
         if head is None or not notebook or head.notebook in ("", notebook):
             return head

@@ -85,7 +85,7 @@ def test_a_magic_asks_by_name_and_goes_there_on_a_yes(two: Any, answers: Any, mo
 
 @pytest.mark.parametrize("move", MOVES)
 @pytest.mark.parametrize(
-    ("answer", "told"), [(False, "nothing was changed"), (None, "with --other-notebook it is")]
+    ("answer", "told"), [(False, "nothing was changed"), (None, "add --other-notebook to go there")]
 )
 def test_nothing_moves_on_a_no_nor_where_nobody_can_be_asked(
     two: Any, answers: Any, move: str, answer: bool | None, told: str

@@ -79,10 +79,11 @@ def target_of(session: Session, branch: str | None) -> tuple[Checkpoint | None, 
     """
     timeline = session.timeline
     is_asked_for = branch is not None or not session.position.is_on_usual_branch
+    look = None if branch else session.position.look
     branch = branch or session.position.branch
     with timeline.lock:
         own = timeline.own_head(branch, session.notebook)
-        head = timeline.head(branch) if is_asked_for else own
+        head = look or (timeline.head(branch) if is_asked_for else own)
         if head is None and branch != session.position.branch:
             raise BranchNotFoundError(unknown_branch(timeline, branch))
         if head is None:

@@ -73,15 +73,16 @@ def resume(session: SessionParts, branch: str | None, *, fallback: bool = False)
         require_text(branch, "the name of a branch")
     session.refresh()
     is_asked_for = branch is not None or not session.position.is_on_usual_branch
+    look = None if branch else session.position.look
     branch = branch or session.position.branch
     head = session.timeline.head(branch)
     if head is None and branch != session.position.branch:
         raise BranchNotFoundError(references.unknown_branch(session.timeline, branch))
-    target = head if is_asked_for else session.timeline.own_head(branch, session.notebook)
+    own = head if is_asked_for else session.timeline.own_head(branch, session.notebook)
+    target = look or own
     if target is None:
         raise CheckpointNotFoundError(_nothing_to_resume(session, branch))
-    is_look = not is_asked_for and target == session.timeline.look_of(branch, session.notebook)
-    if target != head and not is_look:  # it is another notebook's by now: this one gets its own
+    if target not in (look, head):  # it is another notebook's by now: this one gets its own
         branch = session.notebook
     require_trusted(target)
     if would_lose(session, target):
@@ -89,12 +90,13 @@ def resume(session: SessionParts, branch: str | None, *, fallback: bool = False)
     moved = _move_if_whole(session, target)
     if moved is None:
         return _fall_back(session, target, branch, is_asked_for=fallback)
-    if is_look:
+    if look is not None:
         session.position.look_at(target, branch=branch)
         session.position.come_from(head)
-    elif (branch, target) != (session.position.branch, session.position.head) or (
-        session.timeline.look_of(branch, session.notebook)
-    ):  # what was kept has moved it; or the notebook looks back no more
+    elif (branch, target) != (
+        session.position.branch,
+        session.position.head,
+    ) or session.position.look:  # what was kept has moved it; or the notebook looks back no more
         session.position.branch = branch
         session.position.move_head(target)
     note(session, "resumed", moved)
