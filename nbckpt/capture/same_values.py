@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from nbckpt.capture.decode import Values
 from nbckpt.fingerprint.values.likeness import whole_digest
@@ -12,7 +12,11 @@ from nbckpt.runtime.user_code_errors import user_code_errors
 
 
 def holds(
-    namespace: Mapping[str, object], now: Variable | None, kept: Variable | None, values: Values
+    namespace: Mapping[str, object],
+    now: Variable | None,
+    kept: Variable | None,
+    values: Values,
+    mates: Iterable[str] = (),
 ) -> bool:
     """True if a live variable has the value that was kept, if in other bytes.
 
@@ -23,6 +27,8 @@ def holds(
     ----------
     values
         Builds what was kept.
+    mates
+        Variables that are compared with it: which of its objects are theirs is a part of it.
     """
     if now is None or kept is None or now.name not in namespace:
         return False
@@ -30,8 +36,10 @@ def holds(
         return False
     with allowed():
         try:
-            built = values.build(kept.name)
+            names = sorted({kept.name, *mates})
+            built = [values.build(name) for name in names]
+            there = [namespace[name] for name in names]
         except user_code_errors():  # whatever its own code raises; to bring it back says what
             return False
-        live = whole_digest(namespace[now.name], namespace)
+        live = whole_digest(there, namespace)
         return live is not None and live == whole_digest(built, values.namespace)

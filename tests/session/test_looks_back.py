@@ -188,3 +188,18 @@ def test_other_ties_between_equal_values_are_something_unsaved(line: Session) ->
     line.rewind("before-rewind")
 
     assert line.namespace["q"] is line.namespace["p"]
+
+
+def test_which_object_another_variable_shares_is_unsaved_too(line: Session) -> None:
+    one, other = [1], [1]
+    line.namespace.update(both=[one, other], x=[one])
+    line.checkpoint("shared")
+    line.namespace["x"] = [other]
+
+    line.rewind("a")
+    line.rewind("-")
+
+    both, x = line.namespace["both"], line.namespace["x"]
+    assert isinstance(both, list)
+    assert isinstance(x, list)
+    assert x[0] is both[1]

@@ -76,7 +76,7 @@ def _changed_values(session: SessionParts, draft: Checkpoint) -> set[str]:
         if kept is None or max(now.size_bytes, kept.size_bytes) > _MOST_BYTES:
             return {name}
         tied = (now.group, now.needs) == (kept.group, kept.needs)
-        if not tied or not holds(session.namespace, now, kept, values):
+        if not tied or not holds(session.namespace, now, kept, values, now.group):
             return {name}
     return set()
 
