@@ -241,7 +241,7 @@ class Cells:
             self._notify_unseen(cell.info)
         shown = cell.recorder.stop() if cell.recorder is not None else []
         run_s = time.perf_counter() - cell.began
-        self._given.ends()
+        self._given.ends(cell.tree)
         by_callbacks = touched_by_callbacks(self.shell.events, self.session.workspace)
         self.session.workspace.tracker.touched(by_callbacks)
         self._background.note()

@@ -6,6 +6,7 @@ leaves it out. Who runs it by itself wants the 30.
 
 from __future__ import annotations
 
+import ast
 import datetime as dt
 import time
 from dataclasses import replace
@@ -37,9 +38,12 @@ class GivenCells:
         self._began = 0.0
         self._took_s = 0.0
         self._is_one_of_many = False
+        self._bound: set[str] = set()  # by cells, since the namespace last became another one
 
     def begins(self) -> None:
         """Note that a cell begins: one of many, if it was sent before the last one had ended."""
+        if self._session.moved:
+            self._bound.clear()
         before, self._sent = self._sent, _sent(self._shell)
         self._began = time.perf_counter()
         self._is_one_of_many = (
@@ -49,14 +53,21 @@ class GivenCells:
             and (self._sent - before).total_seconds() < self._took_s + AT_ONCE_S
         )
 
-    def ends(self) -> None:
-        """Note that a cell has ended."""
+    def ends(self, tree: ast.Module | None) -> None:
+        """Note that a cell has ended, and what it bound: what is given no more is meant."""
         self._took_s = time.perf_counter() - self._began
+        if self._session.moved:
+            self._bound.clear()
+        elif tree is not None and self._session.timeline.has_given:
+            from nbckpt.fingerprint import code
+
+            self._bound |= code.names_of_tree(tree).binds
 
     def left_out(self, cell: Cell) -> str | None:
         """What to say of a cell that is left out; None if it runs.
 
-        A value that is not there, as in a new kernel, comes from where it was given.
+        A value that is not there, as in a new kernel, or was changed in place since, comes from
+        where it was given.
         """
         if not self._is_one_of_many or (given := self._taken_back(cell)) is None:
             return None
@@ -65,8 +76,8 @@ class GivenCells:
         if not is_alone:
             return None
         by = {by.id: by for by in names.values()}
-        missing = {n: by for n, by in names.items() if n not in self._session.namespace}
-        if missing and not self._brought_back(missing):
+        others = {n: by for n, by in names.items() if not self._is_as_given(n, by)}
+        if others and not self._brought_back(others):
             return None
         where = ", ".join(f"{c.name!r} ({c.id[:8]})" for c in by.values())
         return (
@@ -95,17 +106,24 @@ class GivenCells:
 
         self._given = self._given or GivenValues(timeline)
         given, piece = self._given.at(here.id), Recorded(here, cell, "cell", None)
-        if not (names := overwritten(piece, given.keys())):
+        if not (names := overwritten(piece, given.keys() - self._bound)):
             return None
         found = {n: timeline.checkpoints[given[n]] for n in names}
         if not _was_there(timeline, cell.source, min(c.created_at for c in found.values())):
             return None  # it was written since: that is meant
         return binds_only(piece, names), found
 
-    def _brought_back(self, missing: dict[str, Checkpoint]) -> bool:
+    def _is_as_given(self, name: str, by: Checkpoint) -> bool:
+        if name not in self._session.namespace:
+            return False
+        live = self._session.workspace.capturer.capture(only={name}).manifest
+        given = self._session.timeline.manifest(by.id)
+        return name in live and name in given and live[name].value == given[name].value
+
+    def _brought_back(self, others: dict[str, Checkpoint]) -> bool:
         from nbckpt.steps.restore.effects import reproduce
 
-        for name, by in missing.items():
+        for name, by in others.items():
             alone = replace(
                 by, bound=(name,), in_place=(), passive={}, key=None, refused=(), observed={}
             )

@@ -101,3 +101,26 @@ def test_on_another_branch_it_runs(kernel: Kernel) -> None:
     run_all(kernel, *CELLS)
 
     assert kernel.value("(n_trees, len(model))") == "(30, 60)"
+
+
+def test_what_a_cell_bound_since_is_not_given_any_more(kernel: Kernel) -> None:
+    kernel.run("%fork load try n_trees=3")
+    kernel.run("n_trees = 50")
+
+    ran = run_all(kernel, *CELLS)
+
+    assert not any("left out" in notice for notice in ran[1].notices)
+    assert kernel.value("(n_trees, len(model))") == "(30, 60)"
+
+
+@pytest.mark.parametrize("marker", ["", "%%checkpoint added\n"])
+def test_what_was_changed_in_place_is_as_it_was_given(kernel: Kernel, marker: str) -> None:
+    cells = (CELLS[0], "opts = ['a']", f"{marker}opts.append('b')")
+    for cell in cells:
+        kernel.run(cell)
+    kernel.run("%fork load try opts=['z']")
+
+    for _ in range(2):
+        run_all(kernel, *cells)
+
+    assert kernel.value("opts") == "['z', 'b']"

@@ -29,7 +29,7 @@ def given_at(timeline: Timeline, checkpoint_id: str) -> dict[str, str]:
     for checkpoint in timeline.ancestry(checkpoint_id):
         if checkpoint.made_by in BY_HAND:
             given |= dict.fromkeys({*checkpoint.bound} - bound_since - given.keys(), checkpoint.id)
-        bound_since |= {*checkpoint.bound, *checkpoint.removed}
+        bound_since |= _bound_anew(checkpoint)
     return given
 
 
@@ -53,15 +53,17 @@ class GivenValues:
             i = new[-1].parent
         given = dict(self._given) if i == self._at and i is not None else {}
         for checkpoint in reversed(new):
-            given = {
-                n: by
-                for n, by in given.items()
-                if n not in checkpoint.bound and n not in checkpoint.removed
-            }
+            anew = _bound_anew(checkpoint)
+            given = {n: by for n, by in given.items() if n not in anew}
             if checkpoint.made_by in BY_HAND:
                 given |= dict.fromkeys(checkpoint.bound, checkpoint.id)
         self._at, self._given = checkpoint_id, given
         return given
+
+
+def _bound_anew(checkpoint: Checkpoint) -> set[str]:
+    """Names that stand for something else since; what is changed in place is what was given."""
+    return {*checkpoint.bound, *checkpoint.removed} - {*checkpoint.in_place}
 
 
 def overwritten(piece: Recorded, given: Set[str]) -> frozenset[str]:
