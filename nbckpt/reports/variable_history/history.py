@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, overload
 
+from nbckpt.config.validate import require_text
 from nbckpt.errors import NOT_YOURS, TRUST_IT, NbckptError, VariableNotFoundError
 from nbckpt.fingerprint.code.names_of_cell import names_of_tree
 from nbckpt.fingerprint.keys.difference import difference
@@ -112,9 +113,12 @@ def history_of(
 
     Raises
     ------
+    UsageError
+        If `name` is no text.
     VariableNotFoundError
         If no checkpoint of the line has kept it, or could not.
     """
+    require_text(name, "the name of a variable")
     line = _line(session, start)
     found = [(c, change) for c in line if (change := _change(session, c, name)) is not None]
     if not found:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt.capture.trust_gate import require_trusted
+from nbckpt.config.validate import require_text
 from nbckpt.errors import UsageError, VariableNotFoundError
 from nbckpt.model import Checkpoint
 from nbckpt.runtime.interrupts import breathe, whole
@@ -60,8 +61,10 @@ def restore_variable(session: Session, name: str, ref: str) -> Restored:
     UntrustedError
         If the user neither made nor trusts it.
     UsageError
-        If it is of a class or function that is another by now: nothing was changed.
+        If `name` is no text, or it is of a class or function that is another by now: nothing was
+        changed.
     """
+    require_text(name, "the name of a variable")
     prepare_move(session)
     target = session.get(ref)
     require_trusted(target)

@@ -182,3 +182,8 @@ def test_a_cell_below_is_restored_where_its_input_is_back(shell: Any) -> None:
     run(shell, "%%checkpoint fit\nmodel = k * 10")
 
     assert shell.user_ns["model"] == 10
+
+
+def test_a_name_is_text(line: Session) -> None:
+    with pytest.raises(UsageError, match="name of a variable is given as text"):
+        restore_variable(line, 3, "one")  # type: ignore[arg-type]
