@@ -16,6 +16,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.jupyter.parent_message import request_of
 from nbckpt.model import Cell, Checkpoint
+from nbckpt.runtime import clock
 from nbckpt.session.session import Session
 from nbckpt.timeline.timeline import Timeline
 
@@ -38,7 +39,7 @@ class GivenCells:
         self._began = 0.0
         self._took_s = 0.0
         self._is_one_of_many = False
-        self._bound: set[str] = set()  # by cells, since the namespace last became another one
+        self._bound: dict[str, float] = {}  # by cells when, since the session last moved
 
     def begins(self) -> None:
         """Note that a cell begins: one of many, if it was sent before the last one had ended."""
@@ -61,7 +62,7 @@ class GivenCells:
         elif tree is not None and self._session.timeline.has_given:
             from nbckpt.fingerprint import code
 
-            self._bound |= code.names_of_tree(tree).binds
+            self._bound |= dict.fromkeys(code.names_of_tree(tree).binds, clock.now())
 
     def left_out(self, cell: Cell) -> str | None:
         """What to say of a cell that is left out; None if it runs.
@@ -106,12 +107,13 @@ class GivenCells:
 
         self._given = self._given or GivenValues(timeline)
         given, piece = self._given.at(here.id), Recorded(here, cell, "cell", None)
-        if not (names := overwritten(piece, given.keys() - self._bound)):
+        by = {n: timeline.checkpoints[given[n]] for n in overwritten(piece, given.keys())}
+        found = {n: c for n, c in by.items() if self._bound.get(n, 0.0) <= c.created_at}
+        if not found:
             return None
-        found = {n: timeline.checkpoints[given[n]] for n in names}
         if not _was_there(timeline, cell.source, min(c.created_at for c in found.values())):
             return None  # it was written since: that is meant
-        return binds_only(piece, names), found
+        return binds_only(piece, found.keys()), found
 
     def _is_as_given(self, name: str, by: Checkpoint) -> bool:
         if name not in self._session.namespace:
