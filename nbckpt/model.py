@@ -42,6 +42,7 @@ PLACING = (
     "notebook",
     "created_at",
     "duration_s",
+    "made_by",
     "state",
 )
 """The members that say where a checkpoint stands in the history; a record begins with them."""

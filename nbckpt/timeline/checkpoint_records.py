@@ -26,7 +26,7 @@ _TUPLES = (
 _OTHERS = (
     *("outputs", "passive", "preconditions", "random_in", "progress", "failures"),
     *("observed", "standing", "lacking"),
-    *("error", "note", "inherited", "made_by", "began_as"),
+    *("error", "note", "inherited", "began_as"),
 )
 _AS_THEY_ARE, _AS_TUPLES = frozenset((*PLACING[1:], *_OTHERS)), frozenset(_TUPLES)
 MICROSECONDS = 6

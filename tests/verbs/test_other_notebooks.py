@@ -176,7 +176,7 @@ def test_the_command_line_asks_at_a_terminal_alone(two: Any, tmp_path: Path) -> 
     for move in ("rewind", "fork", "switch", "rerun"):
         refused = command(move, target(move))
         assert (refused.returncode, refused.stdout) == (2, "")
-        assert "'other', and this is 'mine': with --other-notebook" in refused.stderr
+        assert "'other', and this is 'mine': add --other-notebook to go there" in refused.stderr
 
     done = command("rewind", target("rewind"), "--other-notebook", "--json")
     assert json.loads(done.stdout)["name"] == "theirs"

@@ -23,6 +23,7 @@ from nbckpt.reports.variable_history.points import Change, Point, Points
 from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.session.checkpoint_view import Values
 from nbckpt.session.history.recorded_cells import parsed
+from nbckpt.session.history.summaries import user_names
 from nbckpt.text.units import bytes_text
 from nbckpt.timeline.references import hint
 
@@ -36,6 +37,8 @@ MOST_LINES = 2
 LINE = 100
 IN_BUFFERS = ("numpy.", "pandas.", "polars.", "pyarrow.", "torch.", "scipy.")
 """Values of these are mapped where they lie, not loaded."""
+DRAWN = "matplotlib."
+"""To build a value of this opens a figure, which the next cell would show."""
 
 
 class VariableHistory(Own, Sequence[Point]):
@@ -122,7 +125,8 @@ def history_of(
     line = _line(session, start)
     found = [(c, change) for c in line if (change := _change(session, c, name)) is not None]
     if not found:
-        known = sorted({n for c in line for n in (*c.changed, *(r.variable for r in c.refused))})
+        names = (n for c in line for n in (*c.changed, *(r.variable for r in c.refused)))
+        known = user_names(set(names))
         message = f"no step of this line has changed a variable {name!r}; {hint(name, known)}"
         raise VariableNotFoundError(message)
     shown = found if most is None else found[:most]
@@ -225,6 +229,8 @@ class _Reader:
         """Why a value is not built; empty if it is."""
         if not variable.trusted:
             return f"it {NOT_YOURS}, so nothing of it is built: {TRUST_IT}"
+        if variable.type_name.startswith(DRAWN):
+            return "a figure is not drawn again to look at it"
         manifest = self._session.timeline.manifest(checkpoint.id)
         mates = (name for name in (self._name, *variable.group) if name in manifest)
         if any(manifest[mate].recipe for mate in mates):
@@ -294,7 +300,7 @@ def statements_of(source: str, name: str) -> tuple[str, ...]:
     >>> statements_of("x = 1\ny = x\nx.append(y)", "x"), statements_of("f(x)", "x")
     (('x = 1',), ('f(x)',))
     """
-    lines = source.splitlines()
+    lines = source.split("\n")
     binding: list[str] = []
     loading: list[str] = []
     for statement in parsed(source).body:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _MOST_BYTES = 64 << 20
 """To build and compare a larger value would take longer than to keep it once more."""
+_BY_THEIR_BYTES = ("matplotlib.", "numpy.", "torch.")
+"""Values of which equal bytes tell more than a comparison (flags, views), or that open a figure."""
 
 
 def would_lose(session: SessionParts, target: Checkpoint) -> bool:
@@ -74,6 +76,8 @@ def _changed_values(session: SessionParts, draft: Checkpoint) -> set[str]:
     for name in sorted(changed):
         now, kept = draft.changed[name], manifest.get(name)
         if kept is None or max(now.size_bytes, kept.size_bytes) > _MOST_BYTES:
+            return {name}
+        if now.type_name.startswith(_BY_THEIR_BYTES):
             return {name}
         tied = (now.group, now.needs) == (kept.group, kept.needs)
         if not tied or not holds(session.namespace, now, kept, values, now.group):

@@ -69,14 +69,16 @@ def restore_variable(session: Session, name: str, ref: str) -> Restored:
     target = session.get(ref)
     require_trusted(target)
     manifest = session.timeline.manifest(target.id)
-    if name not in manifest:
+    known = user_names(manifest)
+    if name not in known:
         refused = next((str(r) for r in target.refused if r.variable == name), "")
         if refused:
             message = f"{name!r} was not kept at {target.name!r}: {refused}"
         else:
-            close = hint(name, sorted(user_names(manifest)))
+            close = hint(name, known)
             message = f"{target.name!r} holds no variable {name!r}; {close}"
         raise VariableNotFoundError(message)
+    _require_same_needs(session, name, target)
     here = session.timeline.checkpoints.get(session.position.id or "")
     keep_unsaved(session, "before-restore")
     return _restored(session, name, target, here)
@@ -108,8 +110,29 @@ def _restored(session: Session, name: str, target: Checkpoint, here: Checkpoint 
         lines = [f"{n} = nbckpt.get({target.id[:8]!r}).values[{n!r}]" for n in names]
         made = keep_given(session, here.name, lines, names, "update")
         session.emit("moved")
+    session.moved = True
     breathe()
     return Restored(target, names, made, problems[0] if problems else "")
+
+
+def _require_same_needs(session: Session, name: str, target: Checkpoint) -> None:
+    """Refuse a value whose class or function is another one by now: it would be of the old one."""
+    manifest = session.timeline.manifest(target.id)
+    needs = {
+        need for n in (name, *manifest[name].group) if n in manifest for need in manifest[n].needs
+    }
+    needs = {need for need in needs if need in manifest}
+    if not needs:
+        return
+    live = session.workspace.capturer.capture(only=needs).manifest
+    others = sorted(n for n in needs if n not in live or live[n].value != manifest[n].value)
+    if others:
+        message = (
+            f"{name!r} cannot be brought back alone: {others[0]!r}, which it is made of, is another"
+            f" one by now; nothing was changed. `%rewind {target.id[:8]}` brings back all that was"
+            " there"
+        )
+        raise UsageError(message)
 
 
 def _take_copy(session: Session, name: str, target: Checkpoint, why: str) -> None:
