@@ -20,6 +20,7 @@ from nbckpt.reports.diff.details import Limits
 from nbckpt.reports.variable_history import history_of
 from nbckpt.reports.variable_history.as_html import html_of
 from nbckpt.reports.variable_history.facts import Facts, facts_of
+from nbckpt.reports.variable_history.history import statements_of
 from nbckpt.reports.variable_history.points import Points
 from nbckpt.session.session import Session
 
@@ -265,3 +266,24 @@ def test_sql_gives_the_same(steps: Session) -> None:
     assert [row[:3] for row in rows] == [
         ("load", 10, "new"), ("second", 7, "changed"), ("third", None, "gone"),
     ]  # fmt: skip
+
+
+def test_a_figure_is_not_opened_again(session: Session) -> None:
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("agg")
+    for title in ("one", "two"):
+        figure, axes = plt.subplots()
+        axes.set_title(title)
+        session.namespace["figure"] = figure
+        session.checkpoint(title)
+        plt.close(figure)
+
+    found = history_of(session, "figure")
+
+    assert [point.step for point in found] == ["two", "one"]
+    assert all(point.difference == "a figure is not drawn again to look at it" for point in found)
+    assert plt.get_fignums() == []
+
+
+def test_an_odd_line_end_in_a_text_of_a_cell_moves_no_line() -> None:
+    assert statements_of("x = '\x0c \x1c \u2028'\ny = 1\nz = y", "z") == ("z = y",)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -203,3 +205,16 @@ def test_which_object_another_variable_shares_is_unsaved_too(line: Session) -> N
     assert isinstance(both, list)
     assert isinstance(x, list)
     assert x[0] is both[1]
+
+
+def test_the_flags_of_an_array_are_something_unsaved(line: Session) -> None:
+    line.namespace["table"] = np.arange(5)
+    line.checkpoint("table")
+    array: Any = line.namespace["table"]
+    array.flags.writeable = False
+
+    line.rewind("~1")
+    line.rewind("-")
+
+    now: Any = line.namespace["table"]
+    assert not now.flags.writeable

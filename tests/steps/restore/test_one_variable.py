@@ -161,14 +161,37 @@ def test_a_class_that_is_another_by_now_keeps_it_from_coming_alone(shell: Any) -
 
     result = shell.run_cell("%nbckpt restore box one")
 
-    if result.error_in_exec is None:  # then it is of a class of its own, as it was
-        assert shell.user_ns["box"].n == 1
-        assert not hasattr(shell.user_ns["box"], "size")
-    else:
-        assert isinstance(result.error_in_exec, UsageError)
-        assert "'box' cannot be brought back alone" in str(result.error_in_exec)
-        assert shell.user_ns["box"] == 2
+    assert isinstance(result.error_in_exec, UsageError)
+    assert "'box' cannot be brought back alone: 'Box'" in str(result.error_in_exec)
+    assert shell.user_ns["box"] == 2
     assert shell.user_ns["Box"].size == 5
+
+
+def test_a_method_that_is_another_by_now_keeps_it_from_coming_alone(shell: Any) -> None:
+    box = "class Box:\n    def __init__(self, n): self.n = n\n    def area(self): return {}\n"
+    run(shell, f"%%checkpoint one\n{box.format('self.n')}box = Box(1)")
+    run(shell, f"%%checkpoint two\n{box.format('-self.n')}box = Box(2)")
+
+    result = shell.run_cell("%nbckpt restore box one")
+
+    assert isinstance(result.error_in_exec, UsageError)
+    assert shell.user_ns["box"].area() == -2
+
+
+def test_a_cell_that_restores_one_is_no_result_to_bring_back(shell: Any) -> None:
+    run(shell, "import nbckpt")
+    run(shell, "%%checkpoint one\nk = 1")
+    run(shell, "%%checkpoint two\nk = 2\nm = 3")
+    run(shell, "two = nbckpt.get('two').id")
+    again = "%%checkpoint back\nnbckpt.restore('k', ref)\ntwice = k * 2"
+    run(shell, "ref = 'one'")
+    run(shell, again)
+    assert shell.user_ns["twice"] == 2
+    run(shell, "ref = two")
+
+    run(shell, again)
+
+    assert (shell.user_ns["k"], shell.user_ns["twice"]) == (2, 4)
 
 
 def test_a_cell_below_is_restored_where_its_input_is_back(shell: Any) -> None:
