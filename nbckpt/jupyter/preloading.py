@@ -42,6 +42,7 @@ def parts() -> Iterator[None]:
     import nbckpt.capture.observation.held_elsewhere
     import nbckpt.capture.observation.imports
     import nbckpt.capture.observation.indirect_names
+    import nbckpt.capture.observation.kept_values
     import nbckpt.capture.observation.open_figures
     import nbckpt.capture.observation.process_state.held_objects
     import nbckpt.capture.observation.process_state.reach

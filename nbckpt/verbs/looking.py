@@ -122,7 +122,13 @@ def get(ref: str | Look) -> Look:
     from nbckpt.session.checkpoint_view import Look, ref_of
 
     session = current_session.session()
-    return Look(session, session.get(ref_of(ref)))
+    asked_for = ref_of(ref)
+    found = None
+    try:
+        found = session.get(asked_for)
+    finally:
+        session.workspace.observer.looked_up(asked_for, None if found is None else found.id)
+    return Look(session, found)
 
 
 @declare("show", "all that is known of one checkpoint", REF, *OF_NOTEBOOK, function=get)

@@ -28,6 +28,7 @@ def later_facets(
     touch: Callable[[frozenset[str] | None], object],
     store: str,
     state: ProcessState,
+    meant: Callable[[str], str],
 ) -> tuple[Facet, ...]:
     """The facets that look at the process when the first cell begins.
 
@@ -41,6 +42,8 @@ def later_facets(
         The folder of nbckpt's own files.
     state
         The facet that looks already.
+    meant
+        Gives the id of the checkpoint that a reference means.
     """
     from nbckpt.capture.observation.attachments import Attachments
     from nbckpt.capture.observation.files import Files
@@ -49,6 +52,7 @@ def later_facets(
     from nbckpt.capture.observation.held_elsewhere import HeldElsewhere
     from nbckpt.capture.observation.imports import Imports
     from nbckpt.capture.observation.indirect_names import Names
+    from nbckpt.capture.observation.kept_values import KeptValues
     from nbckpt.capture.observation.open_figures import OpenFigures
     from nbckpt.capture.observation.places import working_folder
     from nbckpt.capture.observation.shown_widgets import ShownWidgets
@@ -64,4 +68,5 @@ def later_facets(
         GraphHooks(namespace, touch),
         HeldElsewhere(namespace, attachments, state),
         OpenFigures(namespace),
+        KeptValues(meant),
     )  # fmt: skip

@@ -196,6 +196,11 @@ class Observer(Own):
         for tell in self._each("was_restored"):
             tell(tree)
 
+    def looked_up(self, ref: str, checkpoint_id: str | None) -> None:
+        """Take note that code of the notebook asked for a checkpoint, and which one it got."""
+        for tell in self._each("looked_up"):
+            tell(ref, checkpoint_id)
+
     def ran_unseen(self) -> None:
         """Take note that code ran which is no cell's, of which nothing was seen."""
         for tell in self._each("ran_unseen"):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from nbckpt.capture.capture import Capturer
 from nbckpt.capture.change_tracking.change_tracker import ChangeTracker
 from nbckpt.capture.limits import Limits
-from nbckpt.capture.observation import Observer, early_facet, later_facets
+from nbckpt.capture.observation import Facet, Observer, early_facet, later_facets
 from nbckpt.capture.selection import Selection, missing
 from nbckpt.config.settings import Settings
 from nbckpt.digests import Digest
@@ -92,7 +92,11 @@ class Workspace(Own):
         self.torn_graphs = TornGraphs(namespace)
         touch, folder = self.tracker.touched, str(store.path)
         state = early_facet(namespace, touch)
-        self.observer = Observer((state,), lambda: later_facets(namespace, touch, folder, state))
+
+        def later() -> tuple[Facet, ...]:
+            return later_facets(namespace, touch, folder, state, lambda r: position.resolve(r).id)
+
+        self.observer = Observer((state,), later)
         self.unkept = Unkept()
         self.has_only_restored = self._has_only_modules()
         self._position = position
