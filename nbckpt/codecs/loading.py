@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,6 +16,7 @@ from typing import Protocol
 
 from nbckpt.codecs import hashed_keys, nans
 from nbckpt.codecs.key_hashing import Hashing, of_a_key
+from nbckpt.codecs.pyplot import none_opened
 from nbckpt.codecs.streams import StreamReader, segments_of
 from nbckpt.errors import NOT_YOURS, TRUST_IT, UntrustedError
 from nbckpt.runtime.user_code_errors import user_code_errors
@@ -155,7 +156,8 @@ def decode(parts: Sequence[memoryview], loading: Loading, *, trusted: bool) -> d
     segments, buffers = segments_of(parts)
     token = LOADING.set(loading)
     try:
-        values = _loaded(segments, buffers, loading)
+        with nullcontext() if loading.bindings is not None else none_opened():
+            values = _loaded(segments, buffers, loading)
         if nans.may_be_in(segments):
             nans.unite(values, loading.namespace)
         while loading.endings:

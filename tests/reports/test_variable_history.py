@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import random
@@ -22,6 +23,7 @@ from nbckpt.reports.variable_history.as_html import html_of
 from nbckpt.reports.variable_history.facts import Facts, facts_of
 from nbckpt.reports.variable_history.history import statements_of
 from nbckpt.reports.variable_history.points import Points
+from nbckpt.session.checkpoint_view import Look
 from nbckpt.session.session import Session
 
 FRAME = {"x": [1.0, None, 3.0], "word": ["a", "b", None], "n": [1, 2, 6]}
@@ -268,7 +270,7 @@ def test_sql_gives_the_same(steps: Session) -> None:
     ]  # fmt: skip
 
 
-def test_a_figure_is_not_opened_again(session: Session) -> None:
+def test_a_look_opens_no_figure(session: Session) -> None:
     plt = pytest.importorskip("matplotlib.pyplot")
     plt.switch_backend("agg")
     for title in ("one", "two"):
@@ -277,12 +279,17 @@ def test_a_figure_is_not_opened_again(session: Session) -> None:
         session.namespace["figure"] = figure
         session.checkpoint(title)
         plt.close(figure)
+    plt.figure(7)
 
     found = history_of(session, "figure")
+    value: Any = Look(session, session.get("one")).values["figure"]
 
     assert [point.step for point in found] == ["two", "one"]
     assert all(point.difference == "a figure is not drawn again to look at it" for point in found)
-    assert plt.get_fignums() == []
+    assert value.axes[0].get_title() == "one"
+    value.savefig(io.BytesIO())
+    assert (plt.get_fignums(), plt.gcf().number) == ([7], 7)
+    plt.close("all")
 
 
 def test_an_odd_line_end_in_a_text_of_a_cell_moves_no_line() -> None:
