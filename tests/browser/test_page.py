@@ -171,6 +171,8 @@ def test_outputs_from_the_store_run_no_script(notebook: Notebook, rewound: Rewou
     notebook.run(TOTAL)
     rewound.expect(TOTAL, "checkpointed")
     rows = notebook.sidebar.root.locator('.nbckpt-Timeline-row[data-name="total"]')
+    expect(rows).to_have_count(1)
+    rows.locator("[data-group]", has_text="\N{MULTIPLICATION SIGN}3").click()
     expect(rows).to_have_count(3)
 
     rows.nth(1).click()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import BrowserContext, Response, expect
 
 from tests.browser.applications import Application
 from tests.browser.dying import LOG, Dying, click, offer, told
@@ -100,24 +100,35 @@ def test_one_of_two_windows_resumes_and_the_other_takes_its_offer_back(dying: Dy
     assert dying.printed("model") == "30"
 
 
+def remembers(response: Response) -> bool:
+    """True if JupyterLab has written down what a resume would bring back."""
+    request = response.request
+    is_state = request.method == "PUT" and "/api/workspaces/" in request.url
+    known = (request.post_data or "").replace("\\", "").partition("nbckpt:resume:")[2]
+    return is_state and '"name":"load"' in known.replace(" ", "")
+
+
 @lab_only
 def test_a_notebook_that_is_opened_again_is_resumed_by_itself_if_the_user_wants_that(
     dying: Dying,
 ) -> None:
-    dying.pace(0.3)
-    dying.run_all()
-    dying.wait(lambda: dying.did()["3"] == 1)
+    dying.run(0)
+    with dying.page.expect_response(remembers):
+        dying.run(1)
     choices = {"offerResume": "always", "afterResume": "run", "side": "right"}
     dying.application.settings(PLUGIN, **choices)
+    address = dying.page.url
     try:
-        dying.page.wait_for_timeout(1500)  # JupyterLab writes down its state
         dying.shut_down()
-        dying.pace(0)
-        other = dying.window()
+        dying.save()
+        dying.page.reload()  # a second window has a workspace of its own, which remembers nothing
 
-        other.locator(".jp-OutputArea-output").get_by_text("model 30").wait_for()
-        expect(other.locator(".jp-SideBar.jp-mod-right [title=Checkpoints]")).to_be_visible()
+        dying.page.locator(".jp-OutputArea-output").get_by_text("model 30").wait_for()
+        other = dying.page.context.new_page()  # the layout of the first is restored as it was
+        other.goto(address)
+        side = other.locator(".jp-SideBar.jp-mod-right [title=Checkpoints]")
+        expect(side).to_be_visible(timeout=60_000)
+        other.close()
     finally:
         dying.application.settings(PLUGIN)
-    other.close()
     assert dying.did()["load"] == dying.did()["train"] == 1
