@@ -13,6 +13,9 @@ from tests.browser.notebooks import Notebook
 from tests.browser.sidebars import Sidebar
 from tests.browser.test_sidebar_notebooks import ACTIVATE, CLOSE, FIRST
 
+# Notebook 7 shows one notebook in a page.
+pytestmark = pytest.mark.parametrize("application", ["lab"], indirect=True)
+
 
 @pytest.fixture
 def sidebar(notebook: Notebook, variables_only: None) -> Iterator[Sidebar]:
