@@ -113,6 +113,7 @@ class History(RuleBasedStateMachine):
         self.states: dict[str, Namespace] = {}
         self.parents: dict[str, str | None] = {}
         self.heads: dict[str, str] = {}
+        self.stands: dict[str, str] = {}  # branch → what the notebook went back on it to look at
         self.tags: dict[str, list[str]] = {}
         self.notes: dict[str, str] = {}
         self.loose: set[str] = set()  # kept by a tag, or because a session stands there
@@ -143,10 +144,22 @@ class History(RuleBasedStateMachine):
         self.before = (self.position, self.branch)
         self.live, self.position = copied(self.states[checkpoint]), checkpoint
 
+    def looks(self, checkpoint: str) -> None:
+        """The namespace becomes that of a checkpoint; no branch moves, but the session to its own."""
+        self.moves_to(checkpoint)
+        branch = self.session.position.branch
+        tip = self.session.timeline.branches[branch]
+        assert branch == self.branch or self.descends(tip, checkpoint)
+        self.branch = branch
+        if tip == checkpoint:  # a branch that was dropped is there again
+            self.heads.setdefault(branch, tip)
+        self.stands[branch] = checkpoint
+
     def adds(self, checkpoint: str, *, branch: str | None = None) -> None:
         """What is live is kept, and a branch moves there."""
         self.states[checkpoint], self.parents[checkpoint] = copied(self.live), self.position
         self.heads[branch or self.branch] = self.position = checkpoint
+        self.stands.pop(branch or self.branch, None)
 
     def keeps_unsaved(self, new: Iterable[str]) -> list[str]:
         """Of the checkpoints that a move has made, all but what was unsaved before it."""
@@ -249,8 +262,7 @@ class History(RuleBasedStateMachine):
         target = self.any_id(data)
         _, new = self.doing(lambda: self.session.rewind(target))
         self.nothing_else(self.keeps_unsaved(new))
-        self.moves_to(target)
-        self.heads[self.branch] = target
+        self.looks(target)
 
     @rule()
     def go_back(self) -> None:
@@ -261,9 +273,8 @@ class History(RuleBasedStateMachine):
             return
         _, new = self.doing(lambda: self.session.rewind("-"))
         self.nothing_else(self.keeps_unsaved(new))
-        self.moves_to(target)
-        self.branch = branch
-        self.heads[branch] = target
+        assert self.session.position.branch == branch
+        self.looks(target)
 
     @precondition(lambda self: self.states)
     @rule(data=st.data(), name=st.sampled_from([None, "try", "other"]))
@@ -323,6 +334,7 @@ class History(RuleBasedStateMachine):
         self.nothing_else(self.keeps_unsaved(new))
         self.moves_to(self.heads[branch])
         self.branch = branch
+        self.stands.pop(branch, None)
 
     @precondition(lambda self: self.states)
     @rule(data=st.data())
@@ -330,6 +342,7 @@ class History(RuleBasedStateMachine):
         branch = self.any_branch(data)
         head = self.heads[branch]
         _, new = self.doing(lambda: self.session.resume(branch))
+        self.stands.pop(branch, None)
         self.resumed(branch, head, new)
 
     def resumed(self, branch: str, head: str, new: set[str]) -> None:
@@ -339,7 +352,8 @@ class History(RuleBasedStateMachine):
         self.moves_to(head)
         self.live |= others
         self.branch = branch
-        self.heads[branch] = head
+        if branch not in self.stands:
+            self.heads[branch] = head
 
     @precondition(lambda self: self.states)
     @rule(data=st.data(), n=st.integers(0, 3), step=st.booleans())
@@ -457,7 +471,8 @@ class History(RuleBasedStateMachine):
         assert self.session.position.branch == self.branch
         self.live, self.position, self.before = {}, None, (None, "")
         _, new = self.doing(self.session.resume)
-        self.resumed(self.branch, self.heads[self.branch], new)
+        stood = self.stands.get(self.branch, self.heads[self.branch])
+        self.resumed(self.branch, stood, new)
 
     @precondition(lambda self: self.from_elsewhere and self.branch in self.heads)
     @rule()
