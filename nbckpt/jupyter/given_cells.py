@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import datetime as dt
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.interactiveshell import InteractiveShell
@@ -123,13 +122,10 @@ class GivenCells:
         return name in live and name in given and live[name].value == given[name].value
 
     def _brought_back(self, others: dict[str, Checkpoint]) -> bool:
-        from nbckpt.steps.restore.effects import reproduce
+        from nbckpt.steps.restore.effects import reproduce_variable
 
         for name, by in others.items():
-            alone = replace(
-                by, bound=(name,), in_place=(), passive={}, key=None, refused=(), observed={}
-            )
-            if not by.trusted or reproduce(self._session, alone):
+            if not by.trusted or reproduce_variable(self._session, by, name):
                 return False
         return True
 

@@ -8,6 +8,7 @@ Where that is impossible, the cell runs instead, and the reason is reported.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbckpt.capture import restore
@@ -63,6 +64,14 @@ def reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     if reasons and observer.was_set:
         observer.go_to(before)
     return reasons
+
+
+def reproduce_variable(session: Session, checkpoint: Checkpoint, name: str) -> tuple[str, ...]:
+    """Bring back one variable of a checkpoint; if it cannot be, the reasons, as of `reproduce`."""
+    alone = replace(
+        checkpoint, bound=(name,), in_place=(), passive={}, key=None, refused=(), observed={}
+    )
+    return reproduce(session, alone)
 
 
 def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt.capture.trust_gate import require_trusted
 from nbckpt.config.validate import require_text
 from nbckpt.errors import UsageError, VariableNotFoundError
-from nbckpt.model import Checkpoint
+from nbckpt.model import Checkpoint, Manifest
 from nbckpt.runtime.interrupts import breathe, whole
 from nbckpt.session.checkpoint_view import Values
 from nbckpt.session.history.summaries import user_names
 from nbckpt.session.moves.branching import keep_given
 from nbckpt.session.moves.unsaved import keep_unsaved, prepare_move
 from nbckpt.session.moves.update_values import bound_by_hand
-from nbckpt.steps.restore.effects import reproduce
+from nbckpt.steps.restore.effects import reproduce_variable
 from nbckpt.timeline.references import hint
 
 if TYPE_CHECKING:
@@ -87,16 +86,7 @@ def restore_variable(session: Session, name: str, ref: str) -> Restored:
 @whole
 def _restored(session: Session, name: str, target: Checkpoint, here: Checkpoint | None) -> Restored:
     before = {n: session.namespace[n] for n in session.workspace.tracker.user_names()}
-    alone = replace(
-        target,
-        bound=(name,),
-        in_place=(),
-        passive={},
-        key=None,
-        refused=(),
-        observed={},
-    )
-    problems = reproduce(session, alone)
+    problems = reproduce_variable(session, target, name)
     if problems:
         _take_copy(session, name, target, problems[0])
     live = session.namespace
@@ -118,10 +108,7 @@ def _restored(session: Session, name: str, target: Checkpoint, here: Checkpoint 
 def _require_same_needs(session: Session, name: str, target: Checkpoint) -> None:
     """Refuse a value whose class or function is another one by now: it would be of the old one."""
     manifest = session.timeline.manifest(target.id)
-    needs = {
-        need for n in (name, *manifest[name].group) if n in manifest for need in manifest[n].needs
-    }
-    needs = {need for need in needs if need in manifest}
+    needs = {need for need in _needs(manifest, name) if need in manifest}
     if not needs:
         return
     live = session.workspace.capturer.capture(only=needs).manifest
@@ -135,11 +122,16 @@ def _require_same_needs(session: Session, name: str, target: Checkpoint) -> None
         raise UsageError(message)
 
 
+def _needs(manifest: Manifest, name: str) -> set[str]:
+    """The definitions that a variable, or another that shares objects with it, is made of."""
+    there = (n for n in (name, *manifest[name].group) if n in manifest)
+    return {need for n in there for need in manifest[n].needs}
+
+
 def _take_copy(session: Session, name: str, target: Checkpoint, why: str) -> None:
     """Bind a copy of its own, which is of no class or function of the notebook."""
     manifest = session.timeline.manifest(target.id)
-    needs = sorted({need for n in (name, *manifest[name].group) for need in manifest[n].needs})
-    if needs:
+    if _needs(manifest, name):
         message = (
             f"{name!r} cannot be brought back alone: {why}; nothing was changed."
             f" `%rewind {target.id[:8]}` brings back all that was there"
