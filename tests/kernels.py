@@ -101,6 +101,13 @@ class Kernel:
         """SIGINT, as by a front end's stop button."""
         os.kill(self.pid, signal.SIGINT)
 
+    def wait_for_end(self, timeout_s: float = 30) -> None:
+        """Until the process has ended by itself."""
+        deadline = time.monotonic() + timeout_s
+        while self._manager.is_alive():
+            assert time.monotonic() < deadline, "the kernel does not end"
+            time.sleep(0.05)
+
     def send(self, source: str, cell_id: str | None = None) -> str:
         """Ask for a cell to be run; the id of the request."""
         content = {

@@ -20,6 +20,7 @@ from nbckpt.jupyter.comms import Comms
 from nbckpt.jupyter.completion import Completion
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import CheckpointMagics, take_off
+from nbckpt.jupyter.queued_cells import QueuedCells
 from nbckpt.jupyter.transforming import Transformer
 from nbckpt.reports.status import greeting, strangers_text
 from nbckpt.runtime.user_code_errors import user_code_errors
@@ -70,12 +71,14 @@ class Extension:
         self.idling = Idling(shell, self.session)
         self._magics = CheckpointMagics(shell, self.cells, self.idling)
         self._completion = Completion(shell, self.session)
+        self._queued = QueuedCells(shell)
 
     def attach(self) -> None:
         """Follow the shell's cells from the next one on."""
         shell = self._shell
         shell.register_magics(self._magics)
         self._completion.attach()
+        self._queued.attach()
         shell.input_transformers_cleanup.append(self.cells.transform)
         self._stand_in_line()
         shell.events.register("pre_run_cell", self._stand_in_line)
@@ -128,6 +131,7 @@ class Extension:
             shell.events.unregister("post_run_cell", self.idling.glance_after)
         take_off(shell, self._magics)
         self._completion.detach()
+        self._queued.detach()
         let_shell_warn(does=False)
         current_session.end()
         try:
