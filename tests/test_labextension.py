@@ -25,11 +25,12 @@ from labextension.hatch_build import (
     node_version,
     sources_digest,
 )
+from tests import node_packages
+from tests.node_packages import SOURCE
 
 pytestmark = pytest.mark.tools
 
 ROOT = Path(__file__).parent.parent
-SOURCE = ROOT / "labextension"
 
 needs_node = pytest.mark.skipif(
     bool(os.environ.get("NBCKPT_NO_NODE")) and not shutil.which("node"),
@@ -40,12 +41,7 @@ needs_node = pytest.mark.skipif(
 @pytest.fixture(scope="module")
 def npm() -> str:
     """npm, with the packages of the lock file in place."""
-    found = shutil.which("npm")
-    assert found, "install Node 20 or newer, or set NBCKPT_NO_NODE=1 to go without these tests"
-    needed = ("typescript", "eslint", "@jupyterlab/notebook")
-    if not all((SOURCE / "node_modules" / name).exists() for name in needed):
-        subprocess.run([found, "ci"], cwd=SOURCE, check=True, capture_output=True, timeout=280)
-    return found
+    return node_packages.npm()
 
 
 @pytest.fixture

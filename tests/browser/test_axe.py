@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -11,8 +10,9 @@ from playwright.sync_api import Page, expect
 from tests.browser.marked import Marked
 from tests.browser.notebooks import Notebook
 from tests.browser.sidebars import Sidebar
+from tests.node_packages import SOURCE, npm
 
-AXE = Path(__file__).parents[2] / "labextension" / "node_modules" / "axe-core" / "axe.min.js"
+AXE = SOURCE / "node_modules" / "axe-core" / "axe.min.js"
 RUN = """async ([within, without]) => {
   const found = await axe.run({ include: [within], exclude: without });
   return found.violations.map(one => [
@@ -31,6 +31,7 @@ CELLS = (
 def violations(page: Page, within: str, *without: str) -> list[str]:
     """What axe finds wrong within an element, a text for each."""
     if not page.evaluate("typeof axe === 'object'"):
+        npm()
         page.evaluate(AXE.read_text(encoding="utf-8"))
     found = page.evaluate(RUN, [within, list(without)])
     return [f"{rule}: {told}: {nodes}" for rule, told, nodes in found]
