@@ -45,6 +45,7 @@ def notebook(page: Notebook, request: pytest.FixtureRequest) -> Iterator[Noteboo
     page.errors.clear()
     page.page.evaluate("delete window.planted")
     yield page
+    page.close_dialogs()  # of a test that failed: it is not to cost the others
     page.sidebar.clear_filter()
     assert page.own_errors == []
 

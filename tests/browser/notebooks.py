@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from playwright.sync_api import ConsoleMessage, Locator, Page
+from playwright.sync_api import ConsoleMessage, Locator, Page, expect
 
 from tests.browser.applications import Application
 from tests.browser.parts import Parts
@@ -136,6 +136,13 @@ class Notebook(Parts):
     def printed(self, expression: str) -> str:
         """What an expression is in the kernel."""
         return self.execute(f"print({expression})").first.inner_text().strip()
+
+    def close_dialogs(self) -> None:
+        """Take back whatever is asked."""
+        dialogs = self.page.locator("dialog.jp-Dialog")
+        while n_open := dialogs.count():
+            self.page.keyboard.press("Escape")
+            expect(dialogs).to_have_count(n_open - 1)
 
     def theme(self, name: str) -> None:
         """Change the application's colours: `Light` or `Dark`."""
