@@ -160,22 +160,25 @@ def played(folder: Path, cells: list[str], kernels: int, times: int, load: str) 
     return found
 
 
-WAYS = {"live": (1, 3), "restarted": (3, 1), "live and then restarted": (2, 2)}
+WAYS = ((1, 3), (3, 1), (2, 2))
+"""So many kernels after each other, and so many times all cells in each."""
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kernels", "times"), WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_all_cells_run_again_show_what_they_do_plainly(
-    tmp_path: Path, name: str, kernels: int, times: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     cells = NOTEBOOKS[name]
     load = "%load_ext nbckpt\n%nbckpt auto skip"
+    most = max(times for _, times in WAYS)
+    plain = played(tmp_path / "plain", cells, 1, most, "1")  # a new kernel begins as any other
 
-    kept = played(tmp_path / "kept", cells, kernels, times, load)
+    for kernels, times in WAYS:
+        kept = played(tmp_path / f"{kernels} kernels", cells, kernels, times, load)
 
-    assert kept == played(tmp_path / "plain", cells, kernels, times, "1")
+        assert (kernels, kept) == (kernels, plain[: times * len(cells)] * kernels)
 
 
 def test_a_part_of_a_result_that_is_taken_again_is_that_part(tmp_path: Path) -> None:

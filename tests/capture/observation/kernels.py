@@ -53,6 +53,7 @@ def run(
     mode: str = "",
     rounds: int = 1,
     then: Sequence[str] = (),
+    loaded: tuple[str, ...] = (),
 ) -> Answer:
     """Run cells in a new kernel, with the store in `folder`, and evaluate `ask` there.
 
@@ -62,8 +63,10 @@ def run(
         `plain` without nbckpt; `skip` for `%nbckpt auto skip`; else only marked cells are kept.
     then
         The cells as they are afterwards, run once more in the same kernel.
+    loaded
+        Large libraries that are there before the notebook imports them.
     """
-    return _answer(folder, [*[cells] * rounds, *([then] if then else [])], ask, mode)
+    return _answer(folder, [*[cells] * rounds, *([then] if then else [])], ask, mode, loaded)
 
 
 def run_passes(
