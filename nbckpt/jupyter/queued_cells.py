@@ -19,28 +19,35 @@ class QueuedCells:
 
     Notes
     -----
-    ``Kernel.should_handle`` is there to be replaced; ``exit_now`` is what a shutdown request and
-    ``exit()`` set first, before a socket is closed.
+    ``should_handle`` and ``do_shutdown`` of ipykernel are there to be replaced. A shutdown request
+    calls the latter first, before a socket is closed.
     """
 
     def __init__(self, shell: InteractiveShell) -> None:
-        self._shell = shell
         self._kernel: Any = getattr(shell, "kernel", None)
-        self._decides = getattr(self._kernel, "should_handle", None)
+        self._ends = False
+        own = {"should_handle": self._should_handle, "do_shutdown": self._do_shutdown}
+        self._own = own if all(hasattr(self._kernel, name) for name in own) else {}
+        self._replaced = {name: getattr(self._kernel, name) for name in self._own}
 
     def attach(self) -> None:
         """Begin to decide."""
-        if self._decides is not None:
-            self._kernel.should_handle = self._should_handle
+        for name, method in self._own.items():
+            setattr(self._kernel, name, method)
 
     def detach(self) -> None:
-        """Give the decision back; if another took it since, ours goes on with it."""
-        if getattr(self._kernel, "should_handle", None) == self._should_handle:
-            self._kernel.should_handle = self._decides
+        """Give the decision back; if another took it since, ours goes on within it."""
+        for name, method in self._own.items():
+            if getattr(self._kernel, name) == method:
+                setattr(self._kernel, name, self._replaced[name])
+
+    def _do_shutdown(self, restart: bool) -> Any:
+        """What the kernel answers, now or awaited."""
+        self._ends = True
+        return self._replaced["do_shutdown"](restart)
 
     def _should_handle(self, stream: Any, message: dict[str, Any], idents: Sequence[bytes]) -> Any:
         """False for a cell once the kernel is to end; else what the kernel says, now or awaited."""
-        if self._shell.exit_now and message["header"]["msg_type"] == "execute_request":
+        if self._ends and message["header"]["msg_type"] == "execute_request":
             return False
-        assert self._decides is not None
-        return self._decides(stream, message, idents)
+        return self._replaced["should_handle"](stream, message, idents)
