@@ -181,6 +181,8 @@ STORED: dict[str, str] = {
     "Received": "nbckpt.testing.counts:Received",
     "ToolCall": "nbckpt.testing.replies:ToolCall",
     # -- what nbckpt returns, and raises
+    "look": "nbckpt.verbs.looking:look_at",
+    "look_values": "nbckpt.verbs.looking:values_at",
     "Checkpoint": "nbckpt.model:Checkpoint",
     "Cell": "nbckpt.model:Cell",
     "Key": "nbckpt.model:Key",

@@ -21,6 +21,7 @@ from nbckpt.fingerprint.user_names import Own
 from nbckpt.model import Checkpoint
 from nbckpt.runtime import clock, telemetry
 from nbckpt.runtime.user_code_errors import user_code_errors
+from nbckpt.session import checkpoint_facts
 from nbckpt.session.auto.pending_cells import PendingCells
 from nbckpt.session.branch_position import BranchPosition
 from nbckpt.session.checkpoint_writer import CheckpointWriter
@@ -159,7 +160,14 @@ class Session(Own):
         # Most commands only read the history, and need no code that looks at values.
         from nbckpt.session.workspace.workspace import Workspace
 
-        made = Workspace(self.store, self.namespace, self._hidden, self.position, self.writes)
+        made = Workspace(
+            self.store,
+            self.namespace,
+            self._hidden,
+            self.position,
+            self.writes,
+            partial(checkpoint_facts.answer, self.timeline, self.position),
+        )
         made.apply_settings(self._settings)
         return made
 

@@ -244,9 +244,11 @@ class Timeline:
 
     @alone
     def partial(self, name: str, key_digest: Digest) -> Checkpoint | None:
-        """The newest checkpoint of a loop of this name and key that did not finish."""
-        partial = map(self.checkpoints.__getitem__, self.fold.places.named(name, "partial"))
-        return next((c for c in partial if c.trusted and _has_key(c, key_digest)), None)
+        """The newest checkpoint of a loop of this name and key that did not finish since."""
+        known = map(self.checkpoints.__getitem__, self.fold.places.named(name))
+        ended = (c for c in known if c.trusted and c.state in ("partial", "done"))
+        newest = next((c for c in ended if _has_key(c, key_digest)), None)
+        return newest if newest is not None and newest.state == "partial" else None
 
     @alone
     def named(self, name: str) -> list[Checkpoint]:

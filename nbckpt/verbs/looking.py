@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.errors import BranchNotFoundError, UsageError
+from nbckpt.errors import BranchNotFoundError, NbckptError, UsageError
 from nbckpt.steps import current_session
 from nbckpt.verbs.arguments import (
     BRANCH,
@@ -24,6 +25,8 @@ from nbckpt.verbs.histories import history
 from nbckpt.verbs.registry import READS, at, declare
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import duckdb
     import pyarrow as pa
 
@@ -123,12 +126,32 @@ def get(ref: str | Look) -> Look:
 
     session = current_session.session()
     asked_for = ref_of(ref)
-    found = None
     try:
         found = session.get(asked_for)
-    finally:
-        session.workspace.observer.looked_up(asked_for, None if found is None else found.id)
-    return Look(session, found)
+    except NbckptError:
+        session.workspace.checkpoint_reads.missed(asked_for)
+        raise
+    return Look(session, found, asked_for)
+
+
+def look_at(checkpoint_id: str, tags: Sequence[str] = (), note: str = "") -> Look:
+    """The look that a variable held.
+
+    Raises
+    ------
+    CheckpointNotFoundError
+        If its checkpoint is there no more.
+    """
+    from nbckpt.session.checkpoint_view import Look
+
+    session = current_session.session()
+    checkpoint = session.position.resolve(checkpoint_id)
+    return Look(session, replace(checkpoint, tags=tuple(tags), note=note))
+
+
+def values_at(checkpoint_id: str) -> Mapping[str, object]:
+    """The values of a look that a variable held, as `look_at`."""
+    return look_at(checkpoint_id).values
 
 
 @declare("show", "all that is known of one checkpoint", REF, *OF_NOTEBOOK, function=get)

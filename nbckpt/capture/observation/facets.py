@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from nbckpt.capture.observation.checkpoint_reads import CheckpointReads
 from nbckpt.capture.observation.observer import Facet
 from nbckpt.capture.observation.process_state import ProcessState, kinds_for
 
@@ -28,7 +29,7 @@ def later_facets(
     touch: Callable[[frozenset[str] | None], object],
     store: str,
     state: ProcessState,
-    meant: Callable[[str], str],
+    reads: CheckpointReads,
 ) -> tuple[Facet, ...]:
     """The facets that look at the process when the first cell begins.
 
@@ -42,8 +43,8 @@ def later_facets(
         The folder of nbckpt's own files.
     state
         The facet that looks already.
-    meant
-        Gives the id of the checkpoint that a reference means.
+    reads
+        What code of the notebook reads of checkpoints.
     """
     from nbckpt.capture.observation.attachments import Attachments
     from nbckpt.capture.observation.files import Files
@@ -68,5 +69,5 @@ def later_facets(
         GraphHooks(namespace, touch),
         HeldElsewhere(namespace, attachments, state),
         OpenFigures(namespace),
-        KeptValues(meant),
+        KeptValues(reads),
     )  # fmt: skip

@@ -14,6 +14,7 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from nbckpt.capture.observation import audit, audit_events
@@ -113,6 +114,21 @@ class Files(Audited):
             if "more" in kept:
                 return "it asks for more files than are looked at"
             return file_difference(kept, self._places)
+
+    def changed_input(self, observed: Json) -> str | None:
+        """A file that was only read, and has changed since; None if there is none.
+
+        One that has come may be of the item that was cut short, and one that is gone was done with.
+        """
+        kept: Any = observed or {}
+        written, full = {*kept.get("written", ())}, self._places.full
+        with audit.paused():
+            files = {
+                file: state
+                for file, state in kept.get("files", {}).items()
+                if state is not None and file not in written and Path(full(file)).exists()
+            }
+            return file_difference({"files": files}, self._places)
 
     def cell_begins(self, tree: ast.Module) -> None:
         """Nothing: only steps are asked about."""

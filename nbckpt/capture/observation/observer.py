@@ -196,11 +196,6 @@ class Observer(Own):
         for tell in self._each("was_restored"):
             tell(tree)
 
-    def looked_up(self, ref: str, checkpoint_id: str | None) -> None:
-        """Take note that code of the notebook asked for a checkpoint, and which one it got."""
-        for tell in self._each("looked_up"):
-            tell(ref, checkpoint_id)
-
     def ran_unseen(self) -> None:
         """Take note that code ran which is no cell's, of which nothing was seen."""
         for tell in self._each("ran_unseen"):
@@ -243,6 +238,18 @@ class Observer(Own):
             for facet in self.facets:
                 if why := facet.difference(observed.get(facet.name), ran):
                     return why
+        return None
+
+    def changed_input(self, observed: Mapping[str, Json]) -> str | None:
+        """What the first part of a step read that is another by now, a clause; None if nothing.
+
+        Less than `difference`: what the step itself changes is on its way.
+        """
+        with allowed():
+            for facet in self.facets if observed else ():
+                asked = getattr(facet, "changed_input", None)
+                if asked is not None and (why := asked(observed.get(facet.name))):
+                    return str(why)
         return None
 
     @property

@@ -12,9 +12,10 @@ from nbckpt.capture.capture import Capturer
 from nbckpt.capture.change_tracking.change_tracker import ChangeTracker
 from nbckpt.capture.limits import Limits
 from nbckpt.capture.observation import Facet, Observer, early_facet, later_facets
+from nbckpt.capture.observation.checkpoint_reads import CheckpointReads
 from nbckpt.capture.selection import Selection, missing
 from nbckpt.config.settings import Settings
-from nbckpt.digests import Digest
+from nbckpt.digests import Digest, Json
 from nbckpt.errors import VariableNotFoundError
 from nbckpt.fingerprint import random_generators
 from nbckpt.fingerprint.user_names import Own, is_nbckpts_own
@@ -58,6 +59,8 @@ class Workspace(Own):
         Random generators that somebody put where they stand.
     observer
         What sees inputs and effects of cells that their text does not show.
+    checkpoint_reads
+        What code of the notebook reads of checkpoints.
     audit
         Compares what is kept with what is there.
     unkept
@@ -78,6 +81,7 @@ class Workspace(Own):
         hidden: Container[str],
         position: BranchPosition,
         writes: PendingWrites,
+        answer: Callable[[str, str], Json],
     ) -> None:
         self._namespace = namespace
         self.tracker = ChangeTracker(namespace, hidden)
@@ -94,8 +98,9 @@ class Workspace(Own):
         state = early_facet(namespace, touch)
 
         def later() -> tuple[Facet, ...]:
-            return later_facets(namespace, touch, folder, state, lambda r: position.resolve(r).id)
+            return later_facets(namespace, touch, folder, state, self.checkpoint_reads)
 
+        self.checkpoint_reads = CheckpointReads(answer)
         self.observer = Observer((state,), later)
         self.unkept = Unkept()
         self.has_only_restored = self._has_only_modules()

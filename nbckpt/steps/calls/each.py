@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from nbckpt.capture.observation.checkpoint_reads import Reads
 from nbckpt.errors import UsageError
 from nbckpt.llm import scope
 from nbckpt.llm.step_scope import Scope
@@ -53,6 +54,8 @@ class Each:
         self._collects = errors == "collect"
         self._results: list[Any] = [None] * len(items)
         self._errors: list[Outcome] = []
+        self._reads = step.session.workspace.checkpoint_reads
+        self._read: dict[int, Reads] = {}
         self._bar = LoopBar(step.request.name, len(items))
         digests = [self.memory.digest_of(item) for item in items]
         self._names = _names(within.next_pass(), digests)
@@ -78,24 +81,32 @@ class Each:
 
     def done(self, task: Task) -> Any:
         """The function's result for an item; the calls that it makes belong to that item."""
-        return scope.inside(self._of(task), self.function, task.item)
+        with self._reads.collecting(self._read_by(task)):
+            return scope.inside(self._of(task), self.function, task.item)
 
     async def done_async(self, task: Task) -> Any:
         """As `done`, of one to wait for."""
-        return await scope.inside_async(self._of(task), self.function, task.item)
+        with self._reads.collecting(self._read_by(task)):
+            return await scope.inside_async(self._of(task), self.function, task.item)
+
+    def _read_by(self, task: Task) -> Reads:
+        """What an item's function is told of checkpoints."""
+        return self._read.setdefault(task.place, {})
 
     def _of(self, task: Task) -> Scope:
         return self._scope.of_item(self._names[task.place])
 
     def kept(self, outcome: Outcome) -> Outcome:
         """An outcome that is kept, unless its item is to run again."""
-        return outcome if self._of(outcome.task).is_unanswered else self.memory.keep(outcome)
+        if self._of(outcome.task).is_unanswered:
+            return outcome
+        return self.memory.keep(outcome, self._read_by(outcome.task))
 
     async def kept_async(self, outcome: Outcome, clock: Clock) -> Outcome:
         """The same, awaited."""
         if self._of(outcome.task).is_unanswered:
             return outcome
-        return await self.memory.keep_async(outcome, clock)
+        return await self.memory.keep_async(outcome, clock, self._read_by(outcome.task))
 
     def awaits(self) -> UsageError:
         """The error for a function that turns out to be asynchronous."""

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
+from nbckpt.capture.observation.checkpoint_reads import Reads
 from nbckpt.errors import CaptureError, NbckptError
 from nbckpt.fingerprint.keys.difference import difference
 from nbckpt.fingerprint.values.plain import ATOMS
@@ -110,10 +111,17 @@ class Memory:
         if self._known is None or not name:
             return None
         try:
-            parts = self._known.parts_of(name)
+            result = self._known.result_of(name)
             for problem in self._known.lost:
                 self._tell(f"some did not come back, and run again: {problem}")
-            return None if parts is None else Answer(self._known.value_of(parts))
+            if result is None:
+                return None
+            reads = self._session.workspace.checkpoint_reads
+            if why := reads.difference(result.asked):
+                self._say(f"runs {self.name!r} again: {why}")
+                return None
+            reads.repeat(result.asked)
+            return Answer(self._known.value_of(result.parts))
         except user_code_errors() as error:  # a value's own code may raise anything
             self._tell(f"one did not come back, and runs again: {error_text(error)}")
             return None
@@ -121,8 +129,13 @@ class Memory:
     def say_why(self) -> None:
         """Where there are results by other code alone, say what differs."""
         if self._known is not None and (why := self._known.why_none()):
-            step = self._step.request.name
-            tell(self._session, f"step {step!r} runs {self.name!r} for all items: {why}")
+            self._say(f"runs {self.name!r} for all items: {why}")
+
+    def _say(self, what: str) -> None:
+        """Say once what the step does."""
+        if what not in self._told:
+            self._told.add(what)
+            tell(self._session, f"step {self._step.request.name!r} {what}")
 
     # -- what comes: in the thread or task that does it
 
@@ -130,33 +143,39 @@ class Memory:
         """Says when to keep what one worker has done."""
         return Clock(self._session.settings.track_share)
 
-    def keep(self, outcome: Outcome) -> Outcome:
-        """The outcome, whose result is durable, unless that would take too much of the time."""
+    def keep(self, outcome: Outcome, asked: Reads) -> Outcome:
+        """The outcome, whose result is durable, unless that would take too much of the time.
+
+        Parameters
+        ----------
+        asked
+            What the function was told of checkpoints.
+        """
         clock: Clock | None = getattr(self._clocks, "clock", None)
         if clock is None:
             clock = self._clocks.clock = self.new_clock()
-        written = self._written(outcome, clock)
+        written = self._written(outcome, clock, asked)
         if written is not None:
             self._wait(written)
             clock.kept()
         return outcome
 
-    async def keep_async(self, outcome: Outcome, clock: Clock) -> Outcome:
+    async def keep_async(self, outcome: Outcome, clock: Clock, asked: Reads) -> Outcome:
         """The same, awaited."""
-        written = self._written(outcome, clock)
+        written = self._written(outcome, clock, asked)
         if written is not None:
             await self._wait_async(written)
             clock.kept()
         return outcome
 
-    def _written(self, outcome: Outcome, clock: Clock) -> Future[None] | None:
+    def _written(self, outcome: Outcome, clock: Clock, asked: Reads) -> Future[None] | None:
         """Keep a result; what to wait for, if that is worth its time."""
         task, keeping = outcome.task, self._keeping
         if outcome.error is not None or not task.result or keeping is None:
             return None
         try:
             self._require_unchanged(task)
-            keeping.add(task.result, outcome.value)
+            keeping.add(task.result, outcome.value, asked)
             return keeping.flush() if clock.is_worth_it() else None
         except NbckptError as problem:
             self._tell(str(problem))

@@ -1,7 +1,7 @@
 """Results of functions for the items of maps: several in one blob, one record for each blob.
 
-A blob's first part is JSON, for each result ``[item, number of parts]``; the parts of the results
-follow.
+A blob's first part is JSON, for each result ``[item, number of parts]`` or with a third member,
+what the function was told of checkpoints; the parts of the results follow.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbckpt.digests import Digest
+from nbckpt.capture.observation.checkpoint_reads import Reads
+from nbckpt.digests import Digest, Json
 from nbckpt.errors import NbckptError
 from nbckpt.fingerprint.keys.difference import difference
 from nbckpt.model import Key, Record, is_trusted
@@ -47,6 +48,21 @@ class Place(NamedTuple):
     code: Code
 
 
+class Result(NamedTuple):
+    """A result as it is kept.
+
+    Attributes
+    ----------
+    parts
+        Of a blob.
+    asked
+        What the function was told of checkpoints; None if it asked for none.
+    """
+
+    parts: Sequence[memoryview]
+    asked: Json
+
+
 class Kept:
     """The results that a store has for a function's items in a step.
 
@@ -60,7 +76,7 @@ class Kept:
         self._session = session
         self._place = place
         self._records = [r for r in session.store.records(KIND) if self._is_of_step(r)]
-        self._parts: dict[str, Sequence[memoryview]] | None = None
+        self._results: dict[str, Result] | None = None
         self.lost: list[str] = []
 
     def _is_of_step(self, record: Record) -> bool:
@@ -85,26 +101,26 @@ class Kept:
         lines = difference(key, self._place.code.key) if key else []
         return "; ".join(lines[:3]) or "its code changed"
 
-    def parts_of(self, item: str) -> Sequence[memoryview] | None:
-        """The result for an item, as the parts of a blob; None if there is none, or it is lost."""
-        if self._parts is None:
-            self._parts = {}
+    def result_of(self, item: str) -> Result | None:
+        """The result for an item; None if there is none, or it is lost."""
+        if self._results is None:
+            self._results = {}
             for record in filter(self._is_same, self._records):
                 try:
-                    self._parts.update(_results(self._session.store.get_blob(record["blob"])))
+                    self._results.update(_results(self._session.store.get_blob(record["blob"])))
                 except NbckptError as problem:  # the results in other blobs are there
                     self.lost.append(str(problem))
-        return self._parts.get(item)
+        return self._results.get(item)
 
     def value_of(self, parts: Sequence[memoryview]) -> object:
         """A new copy of a result."""
         return decoded(parts, self._session.namespace, trusted=True)  # `_is_of_step` has asked
 
 
-def _results(blob: Sequence[memoryview]) -> Iterator[tuple[str, Sequence[memoryview]]]:
+def _results(blob: Sequence[memoryview]) -> Iterator[tuple[str, Result]]:
     at = 1
-    for item, n_parts in json.loads(bytes(blob[0])):
-        yield item, blob[at : at + n_parts]
+    for item, n_parts, *asked in json.loads(bytes(blob[0])):
+        yield item, Result(blob[at : at + n_parts], asked[0] if asked else None)
         at += n_parts
 
 
@@ -116,12 +132,17 @@ class Keeping:
         self._place = place
         self._knows_code = knows_code
         self._lock = threading.Lock()
-        self._waiting: list[tuple[str, list[bytes]]] = []
+        self._waiting: list[tuple[str, list[bytes], Reads]] = []
         self._began = time.perf_counter()
         self._written: Future[None] | None = None
 
-    def add(self, item: str, value: object) -> None:
+    def add(self, item: str, value: object, asked: Reads) -> None:
         """Capture a result as it is now; `flush` writes it.
+
+        Parameters
+        ----------
+        asked
+            What the function was told of checkpoints.
 
         Raises
         ------
@@ -130,7 +151,7 @@ class Keeping:
         """
         parts = [_bytes_of(part) for part in encoded(value, self._session.namespace)]
         with self._lock:
-            self._waiting.append((item, parts))
+            self._waiting.append((item, parts, asked))
 
     def flush(self) -> Future[None] | None:
         """Write what was added; the future is done when all so far is durable.
@@ -146,8 +167,8 @@ class Keeping:
                 return self._written
             now = time.perf_counter()
             duration, self._began = now - self._began, now
-            names = json.dumps([[item, len(parts)] for item, parts in waiting]).encode()
-            parts = [names, *(part for _, parts in waiting for part in parts)]
+            listed = [[item, len(p), *([asked] if asked else [])] for item, p, asked in waiting]
+            parts = [json.dumps(listed).encode(), *(part for _, p, _ in waiting for part in p)]
             with self._session.store.writing():
                 blob = self._session.store.put_blob(parts)
                 size = sum(map(len, parts))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
+from nbckpt.capture.observation.checkpoint_reads import Reads
 from nbckpt.errors import CaptureError, NbckptError, StoreError
 from nbckpt.llm import scope
 from nbckpt.model import Record, is_trusted
@@ -34,6 +35,8 @@ from nbckpt.steps.execution.step_state import StepState
 from nbckpt.storage.blobs import size_of_parts
 
 _R = TypeVar("_R")
+ASKED = "asked"
+"""Member of a record: what the call was told of checkpoints; another answer has it run again."""
 _NO_MEMBERS: Record = MappingProxyType({})
 
 
@@ -67,6 +70,8 @@ class StepCall:
     def __post_init__(self) -> None:
         name, _, arguments, n = self.id
         self._calls = scope.within(f"{name}({arguments[:16]})#{n}")
+        self._reads = self.session.workspace.checkpoint_reads
+        self._read: Reads = {}
 
     def inside(self, function: Callable[..., _R], /, *args: Any) -> _R:
         """Call a function; what it calls belongs to this call: other steps, and models.
@@ -75,13 +80,15 @@ class StepCall:
         calls that has no answer asks a model anew.
         """
         within = occurrences.inside
-        answer: _R = scope.inside(self._calls, within, self.own, function, *args)
+        with self._reads.collecting(self._read):
+            answer: _R = scope.inside(self._calls, within, self.own, function, *args)
         return answer
 
     async def inside_async(self, function: Callable[..., Awaitable[_R]], /, *args: Any) -> _R:
         """As `inside`, of one to wait for."""
         within = occurrences.inside_async
-        return await scope.inside_async(self._calls, within, self.own, function, *args)
+        with self._reads.collecting(self._read):
+            return await scope.inside_async(self._calls, within, self.own, function, *args)
 
     @property
     def is_anew(self) -> bool:
@@ -106,6 +113,9 @@ class StepCall:
             record = intents.certain(self.session, self.id, self.code, self.arguments)
         else:
             record = None if self.is_anew else self.index.done(self.id)
+            if record is not None and (why := self._reads.difference(record.get(ASKED))):
+                self._say(why)
+                return None
         if record is None:
             self._say_why()
             return None
@@ -120,6 +130,7 @@ class StepCall:
             return None
         if (within := scope.here().scope) is not None:
             within.count("calls_replayed", "")
+        self._reads.repeat(record.get(ASKED))
         return answer
 
     def _say_why(self) -> None:
@@ -128,8 +139,11 @@ class StepCall:
         if self.is_anew or self.known.plan.function.__closure__:
             return
         if why := self.index.why_anew(self.id, self.code):
-            name = self.known.plan.name
-            self.known.tell_once(self.session, self.code.digest, f"step {name!r} runs again: {why}")
+            self._say(why)
+
+    def _say(self, why: str) -> None:
+        told = f"step {self.known.plan.name!r} runs again: {why}"
+        self.known.tell_once(self.session, f"{self.code.digest} {why}", told)
 
     # -- what becomes of it
 
@@ -174,6 +188,8 @@ class StepCall:
                 blob = self.session.store.put_blob(parts)
                 size = size_of_parts(parts)
                 kept = {"blob": blob, "size_bytes": size, **members}
+                if self._read:
+                    kept[ASKED] = self._read
                 return self._append("done", kept)
         except (CaptureError, StoreError) as problem:
             return self.keep_nothing(str(problem))

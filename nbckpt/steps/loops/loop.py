@@ -167,6 +167,8 @@ class Followed(Loop):
         finished = Finished.of(partial, step.session.store, keeps_places=total == count)
         if total == count and not self._any_known(finished, done):
             return self._anew((f"none of the {done} finished items is among its items now",))
+        if why := step.session.workspace.observer.changed_input(partial.observed):
+            return self._anew((why,))
         namespace = step.session.namespace
         step.session.workspace.ran(step.tree)
         before = {n: namespace[n] for n in partial.bound if n in namespace}

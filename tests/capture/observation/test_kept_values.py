@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.notebooks import restart
 
 
 def run(shell: Any, source: str) -> None:
@@ -88,3 +91,119 @@ def test_a_loop_that_asks_what_it_made_itself_comes_back(two: Any) -> None:
     run(two, source)
 
     assert two.user_ns["best"] == 1
+
+
+def test_a_look_that_a_variable_holds_is_an_input(two: Any) -> None:
+    source = "%%checkpoint best\nbest = look.values['k'] * 10"
+    run(two, "look = nbckpt.get('one')")
+    run(two, source)
+    run(two, "%%checkpoint one\nk = 5")
+    run(two, "look = nbckpt.get('one')")
+
+    run(two, source)
+
+    assert two.user_ns["best"] == 50
+
+
+@pytest.mark.parametrize("held", ["nbckpt.get('one')", "{'a': nbckpt.get('one')}['a']"])
+def test_a_look_comes_back_as_it_was(two: Any, held: str) -> None:
+    run(two, "%nbckpt tag one gold")
+    run(two, f"%%checkpoint held\nlook = {held}; values = look.values")
+    run(two, "%nbckpt tag one --delete gold")
+    restart(two)
+    run(two, "%resume")
+
+    look = two.user_ns["look"]
+    assert (look.name, look.tags, look.values["k"]) == ("one", ("gold",), 1)
+    assert two.user_ns["values"]["k"] == 1
+
+
+@pytest.mark.parametrize(
+    ("asks", "changes"),
+    [
+        ("tags", "%nbckpt tag one gold"),
+        ("note", "%nbckpt note one good"),
+        ("heads", "%fork one other"),
+        ("metadata", "%nbckpt tag one gold"),
+    ],
+)
+def test_a_cell_runs_where_what_it_asks_has_another_answer(
+    two: Any, asks: str, changes: str
+) -> None:
+    source = f"%%checkpoint told\ntold = nbckpt.get('one').{asks}"
+    run(two, source)
+    before = two.user_ns["told"]
+    run(two, changes)
+
+    run(two, source)
+
+    assert two.user_ns["told"] != before
+
+
+def test_a_cell_comes_back_where_another_checkpoint_has_equal_values(two: Any) -> None:
+    assert best(two, "'one'") == (10, False)
+    run(two, "%%checkpoint one --rerun\nk = 1")
+    run(two, "%%checkpoint two\nk = 2")
+
+    assert best(two, "'one'") == (10, True)
+
+
+def test_a_cell_that_asks_its_own_branch_comes_back(two: Any) -> None:
+    assert best(two, "'main'") == (20, False)
+
+    assert best(two, "'main'") == (20, True)
+
+
+def test_a_call_of_a_step_asks_too(two: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    run(two, "@nbckpt.step\ndef kept(n):\n    return nbckpt.get('one').values['k'] * n")
+    run(two, "y = kept(10)")
+    run(two, "%%checkpoint one\nk = 5")
+
+    run(two, "y = kept(10)")
+
+    assert two.user_ns["y"] == 50
+    assert "'kept' runs again: it asks nbckpt for 'k' of 'one'" in capsys.readouterr().err
+    run(two, "y = kept(10)")
+    assert two.user_ns["y"] == 50
+    assert capsys.readouterr().err == ""
+
+
+def test_a_replayed_call_asks_for_the_cell_around_it(two: Any) -> None:
+    run(two, "@nbckpt.step\ndef kept(n):\n    return nbckpt.get('one').values['k'] * n")
+    run(two, "y = kept(10)")
+    run(two, "%%checkpoint around\nz = kept(10)")
+    run(two, "%%checkpoint one\nk = 5")
+
+    run(two, "%%checkpoint around\nz = kept(10)")
+
+    assert two.user_ns["z"] == 50
+
+
+def test_items_of_a_map_ask_too(two: Any) -> None:
+    source = "%%checkpoint all\nz = nbckpt.map(lambda n: nbckpt.get('one').values['k'] * n, [1, 2])"
+    run(two, source)
+    run(two, "%%checkpoint one\nk = 5")
+
+    run(two, source)
+
+    assert two.user_ns["z"] == [5, 10]
+
+
+def test_a_loop_that_asked_begins_anew(
+    two: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = (
+        "%%checkpoint loop\nw = []\nfor i in nbckpt.track(range(3)):\n"
+        "    if i == 2 and not os.path.exists('go'): raise KeyError\n"
+        "    w.append(nbckpt.get('one').values['k'])"
+    )
+    monkeypatch.chdir(tmp_path)
+    run(two, "import os")
+    with pytest.raises(KeyError):
+        run(two, source)
+    run(two, "%%checkpoint one\nk = 5")
+    Path("go").touch()
+
+    run(two, source)
+
+    assert two.user_ns["w"] == [5, 5, 5]

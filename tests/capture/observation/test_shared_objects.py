@@ -284,7 +284,7 @@ def test_moves_bring_both_back(
     resumed = run(folder, ["%resume"], ask)
     back = run(folder, ["%resume", "%rewind cell-c0"], ask)
     moved = _folder(tmp_path / "moved", files)
-    forth = run(moved, [*cells[:2], "%rewind cell-c0", "%rewind main.1"], ask, mode="skip")
+    forth = run(moved, [*cells[:2], "%rewind cell-c0", "%rewind main"], ask, mode="skip")
 
     assert [a.value for a in (resumed, back, forth)] == [
         [after, True],
