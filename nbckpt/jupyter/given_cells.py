@@ -60,8 +60,10 @@ class GivenCells:
             self._bound.clear()
         elif tree is not None and self._session.timeline.has_given:
             from nbckpt.fingerprint import code
+            from nbckpt.steps.rerun.given_values import made_of_itself
 
-            self._bound |= dict.fromkeys(code.names_of_tree(tree).binds, clock.now())
+            binds = code.names_of_tree(tree).binds
+            self._bound |= dict.fromkeys(binds - made_of_itself(tree, binds), clock.now())
 
     def left_out(self, cell: Cell) -> str | None:
         """What to say of a cell that is left out; None if it runs.
@@ -119,7 +121,9 @@ class GivenCells:
             return False
         live = self._session.workspace.capturer.capture(only={name}).manifest
         given = self._session.timeline.manifest(by.id)
-        return name in live and name in given and live[name].value == given[name].value
+        if name not in given:  # it could not be kept: what is there is it
+            return True
+        return name in live and live[name].value == given[name].value
 
     def _brought_back(self, others: dict[str, Checkpoint]) -> bool:
         from nbckpt.steps.restore.effects import reproduce_variable

@@ -124,3 +124,27 @@ def test_what_was_changed_in_place_is_as_it_was_given(kernel: Kernel, marker: st
         run_all(kernel, *cells)
 
     assert kernel.value("opts") == "['z', 'b']"
+
+
+def test_what_cells_make_of_it_still_is_the_given_one(kernel: Kernel) -> None:
+    cells = (*CELLS[:2], "n_trees = n_trees * 10", CELLS[2])
+    run_all(kernel, *cells)
+    kernel.run("%fork load try n_trees=3")
+
+    for _ in range(2):
+        run_all(kernel, *cells)
+
+        assert kernel.value("(n_trees, len(model))") == "(30, 60)"
+
+
+def test_a_given_value_that_could_not_be_kept_stays(kernel: Kernel) -> None:
+    cells = (CELLS[0], "n = None", "%%checkpoint train\nmodel = str(type(n))")
+    run_all(kernel, *cells)
+    kernel.run("%fork load try n=(i for i in rows)")
+
+    for _ in range(2):
+        run_all(kernel, *cells)
+
+        assert (
+            kernel.value("(type(n).__name__, model)") == """('generator', "<class 'generator'>")"""
+        )

@@ -118,6 +118,22 @@ class Notebook:
         return any(re.search(rf"\b{name}\b", text) for text in self.bodies.values())
 
 
+def without_what_takes_back(sources: list[str], name: str) -> list[str]:
+    """The cells without those that do nothing but bind a variable anew that was given by hand."""
+    left: list[str] = []
+    for place, source in enumerate(sources):
+        lines = source.splitlines()
+        is_anew = any(re.match(rf"({name} =|{name}, |\w, {name} =|del {name})", n) for n in lines)
+        derives = [re.match(rf"{name} = .*\b{name}\b", line) for line in lines]
+        binds = [re.match(rf"{name} = [^(]*$", line) for line in lines]
+        if all(binds) and not derives[0]:
+            continue
+        left.append(source)
+        if is_anew and not all(d for d, n in zip(derives, lines, strict=True) if f"{name} =" in n):
+            return [*left, *sources[place + 1 :]]
+    return left
+
+
 def typed(number: int, kind: str, source: str) -> str:
     """A cell as its user types it."""
     if kind == "marked":
@@ -192,9 +208,12 @@ def check(shell: Any, seed: int) -> None:
     marked = [i for i, (kind, _) in enumerate(notebook.cells) if kind == "marked"][:-1]
     at = r.choice(marked)
     value = r.choice(("k = 1", "k = 5", "k = 5", "a = [7, 7]", "", "grow(a, 3)"))
-    expected = in_python([*sources[: at + 1], value, *sources[at + 1 :]])
     session = current_session.session()
     way = r.choice(("fork", "rewind", "restart"))
+    below = sources[at + 1 :]
+    if way == "fork" and " = " in value:
+        below = without_what_takes_back(below, value.split(" = ")[0])
+    expected = in_python([*sources[: at + 1], value, *below])
     if way == "restart":
         unload(shell)
         shell.reset(new_session=False)

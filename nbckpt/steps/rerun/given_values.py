@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING
 
@@ -20,17 +21,13 @@ _EFFECTS = (ast.Call, ast.Await, ast.NamedExpr, ast.Yield, ast.YieldFrom)
 def given_at(timeline: Timeline, checkpoint_id: str) -> dict[str, str]:
     """Variables that hold at a checkpoint what they were given by hand on its line.
 
+    Or what its cells made of that: after ``n = n * 10`` the given `n` still counts.
+
     Returns
     -------
     Name → id of the checkpoint that gave it.
     """
-    given: dict[str, str] = {}
-    bound_since: set[str] = set()
-    for checkpoint in timeline.ancestry(checkpoint_id):
-        if checkpoint.made_by in BY_HAND:
-            given |= dict.fromkeys({*checkpoint.bound} - bound_since - given.keys(), checkpoint.id)
-        bound_since |= _bound_anew(checkpoint)
-    return given
+    return dict(GivenValues(timeline).at(checkpoint_id))
 
 
 class GivenValues:
@@ -53,7 +50,7 @@ class GivenValues:
             i = new[-1].parent
         given = dict(self._given) if i == self._at and i is not None else {}
         for checkpoint in reversed(new):
-            anew = _bound_anew(checkpoint)
+            anew = _bound_anew(checkpoint, given.keys())
             given = {n: by for n, by in given.items() if n not in anew}
             if checkpoint.made_by in BY_HAND:
                 given |= dict.fromkeys(checkpoint.bound, checkpoint.id)
@@ -61,19 +58,54 @@ class GivenValues:
         return given
 
 
-def _bound_anew(checkpoint: Checkpoint) -> set[str]:
-    """Names that stand for something else since; what is changed in place is what was given."""
-    return {*checkpoint.bound, *checkpoint.removed} - {*checkpoint.in_place}
+def _bound_anew(checkpoint: Checkpoint, given: Set[str]) -> set[str]:
+    """Given names that stand for something else since; what is made of the given is no else."""
+    anew = {*checkpoint.bound, *checkpoint.removed} - {*checkpoint.in_place}
+    anew &= given
+    if not anew or checkpoint.made_by in BY_HAND:
+        return anew
+    pieces = [parsed(without_marker(c.source)) for c in (*checkpoint.joined, checkpoint.cell)]
+    return {n for n in anew if not any(n in made_of_itself(piece, {n}) for piece in pieces)}
 
 
 def overwritten(piece: Recorded, given: Set[str]) -> frozenset[str]:
-    """Those of some variables that a recorded cell binds."""
+    """Those of some variables that a recorded cell binds, and not to what it makes of them."""
     if not given or piece.kind == "nothing":
         return frozenset()
     tree = parsed(without_marker(piece.cell.source))
     deletes = (node for node in ast.walk(tree) if isinstance(node, ast.Delete))
     deleted = {t.id for node in deletes for t in node.targets if isinstance(t, ast.Name)}
-    return frozenset(given & {*code.names_of_tree(tree).binds, *deleted})
+    bound = given & {*code.names_of_tree(tree).binds, *deleted}
+    return frozenset(bound - made_of_itself(tree, bound))
+
+
+def made_of_itself(tree: ast.Module, names: Set[str]) -> set[str]:
+    """Those of some names that code binds, each time, to what it makes of them: ``n = n * 10``."""
+    made, bound = Counter[str](), Counter[str]()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()):
+                bound[name] += 1
+            case (
+                ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.ClassDef(name=name)
+            ):
+                bound[name] += 1
+            case ast.alias():
+                bound[node.asname or node.name.partition(".")[0]] += 1
+        match node:
+            case ast.AugAssign(target=ast.Name(id=name)):
+                made[name] += 1
+            case ast.Assign(targets=targets, value=value):
+                made.update(_names_in(targets) & _read_in(value))
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                made.update(_names_in([target]) & _read_in(value))
+    return {name for name in names if made[name] and made[name] == bound[name]}
+
+
+def _names_in(targets: list[ast.expr]) -> set[str]:
+    return {target.id for target in targets if isinstance(target, ast.Name)}
 
 
 def binds_only(piece: Recorded, names: Set[str]) -> bool:
@@ -90,8 +122,8 @@ def binds_only(piece: Recorded, names: Set[str]) -> bool:
     return bool(body)
 
 
-def _read_in(statement: ast.stmt) -> set[str]:
-    nodes = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
+def _read_in(code: ast.stmt | ast.expr) -> set[str]:
+    nodes = (node for node in ast.walk(code) if isinstance(node, ast.Name))
     return {node.id for node in nodes if isinstance(node.ctx, ast.Load)}
 
 

@@ -19,6 +19,7 @@ from nbckpt.fingerprint.values.homes import is_user_file
 from nbckpt.model import Manifest
 from nbckpt.runtime.interrupts import allowed
 from nbckpt.session.history.recorded_cells import Recorded, without_marker
+from nbckpt.steps.rerun.asking_code import may_ask
 from nbckpt.steps.restore.restorability import changes_outside
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def is_unreached(
     if touched is None or any(map(_is_users, names.imports)):
         return False
     if changes_outside(tree, session.namespace) or _reaches_files(session, tree):
+        return False
+    if may_ask(tree, session.namespace):
         return False
     looked_at = {*touched, *names.loads, *names.binds, *NAMES}
     return all(_is_same(live, before, name) for name in looked_at)

@@ -68,6 +68,8 @@ def reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
 
 def reproduce_variable(session: Session, checkpoint: Checkpoint, name: str) -> tuple[str, ...]:
     """Bring back one variable of a checkpoint; if it cannot be, the reasons, as of `reproduce`."""
+    if name not in session.timeline.manifest(checkpoint.id):
+        return (f"{name!r} was not kept",)
     alone = replace(
         checkpoint, bound=(name,), in_place=(), passive={}, key=None, refused=(), observed={}
     )

@@ -207,3 +207,25 @@ def test_a_loop_that_asked_begins_anew(
     run(two, source)
 
     assert two.user_ns["w"] == [5, 5, 5]
+
+
+@pytest.mark.parametrize(
+    ("before", "asks"),
+    [
+        ("", "nbckpt.get('one').values['k']"),
+        ("import nbckpt as nb", "nb.get('one').values['k']"),
+        ("from nbckpt import get as kept", "kept('one').values['k']"),
+        ("def f(): return nbckpt.get('one').values['k']", "f()"),
+        ("class C:\n    def f(self): return nbckpt.get('one').values['k']", "C().f()"),
+    ],
+)
+def test_a_rerun_runs_an_unmarked_cell_that_asks(two: Any, before: str, asks: str) -> None:
+    run(two, before)
+    run(two, "%%checkpoint one\nk = 2")
+    run(two, f"best = {asks} * 10")
+    run(two, "%%checkpoint after\nz = best + 1")
+    run(two, "%fork one try k=7")
+
+    run(two, "%rerun")
+
+    assert (two.user_ns["best"], two.user_ns["z"]) == (70, 71)

@@ -25,7 +25,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def notebook(folder: Path, shell: Any) -> Any:
-    shell.run_cell("import nbckpt, os; from pathlib import Path; names = [f'{n}.txt' for n in 'abc']")
+    shell.run_cell(
+        "import nbckpt, os; from pathlib import Path; names = [f'{n}.txt' for n in 'abc']"
+    )
     return shell
 
 
