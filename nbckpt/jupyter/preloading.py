@@ -37,6 +37,7 @@ def parts() -> Iterator[None]:
     import nbckpt.capture.observation.files
 
     yield
+    import nbckpt.capture.observation.checkpoint_reads
     import nbckpt.capture.observation.finalizers
     import nbckpt.capture.observation.graph_hooks
     import nbckpt.capture.observation.held_elsewhere

@@ -15,7 +15,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 
 class QueuedCells:
-    """Decides for the kernel of a shell which requests it takes on; a shell in a terminal has none.
+    """Decides for the kernel of a shell which requests it takes on.
 
     Notes
     -----

@@ -20,7 +20,6 @@ from nbckpt.jupyter.comms import Comms
 from nbckpt.jupyter.completion import Completion
 from nbckpt.jupyter.idling import Idling
 from nbckpt.jupyter.magics import CheckpointMagics, take_off
-from nbckpt.jupyter.queued_cells import QueuedCells
 from nbckpt.jupyter.transforming import Transformer
 from nbckpt.reports.status import greeting, strangers_text
 from nbckpt.runtime.user_code_errors import user_code_errors
@@ -32,6 +31,7 @@ from nbckpt.storage.store import Store
 from nbckpt.timeline.events import let_shell_warn
 
 if TYPE_CHECKING:
+    from nbckpt.jupyter.queued_cells import QueuedCells
     from nbckpt.jupyter.rerunning import InShell
     from nbckpt.steps.execution.step_state import Shown
     from nbckpt.timeline.approvals import Question
@@ -71,14 +71,15 @@ class Extension:
         self.idling = Idling(shell, self.session)
         self._magics = CheckpointMagics(shell, self.cells, self.idling)
         self._completion = Completion(shell, self.session)
-        self._queued = QueuedCells(shell)
+        self._queued = _queued_cells(shell)
 
     def attach(self) -> None:
         """Follow the shell's cells from the next one on."""
         shell = self._shell
         shell.register_magics(self._magics)
         self._completion.attach()
-        self._queued.attach()
+        if self._queued is not None:
+            self._queued.attach()
         shell.input_transformers_cleanup.append(self.cells.transform)
         self._stand_in_line()
         shell.events.register("pre_run_cell", self._stand_in_line)
@@ -131,7 +132,8 @@ class Extension:
             shell.events.unregister("post_run_cell", self.idling.glance_after)
         take_off(shell, self._magics)
         self._completion.detach()
-        self._queued.detach()
+        if self._queued is not None:
+            self._queued.detach()
         let_shell_warn(does=False)
         current_session.end()
         try:
@@ -151,6 +153,15 @@ class Extension:
         from nbckpt.jupyter.rerunning import InShell
 
         return InShell(self._shell, self.cells, quiet=quiet)
+
+
+def _queued_cells(shell: InteractiveShell) -> QueuedCells | None:
+    """What decides about cells in a kernel's queue; None in a terminal, which has none."""
+    if not hasattr(shell, "kernel"):
+        return None
+    from nbckpt.jupyter.queued_cells import QueuedCells
+
+    return QueuedCells(shell)
 
 
 def attached(shell: InteractiveShell) -> Extension:

@@ -21,7 +21,6 @@ from nbckpt.fingerprint.user_names import Own
 from nbckpt.model import Checkpoint
 from nbckpt.runtime import clock, telemetry
 from nbckpt.runtime.user_code_errors import user_code_errors
-from nbckpt.session import checkpoint_facts
 from nbckpt.session.auto.pending_cells import PendingCells
 from nbckpt.session.branch_position import BranchPosition
 from nbckpt.session.checkpoint_writer import CheckpointWriter
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+    from nbckpt.digests import Json
     from nbckpt.session.moves.move_result import MoveResult
     from nbckpt.session.reducers import Reducer
     from nbckpt.session.workspace.workspace import Workspace
@@ -166,10 +166,16 @@ class Session(Own):
             self._hidden,
             self.position,
             self.writes,
-            partial(checkpoint_facts.answer, self.timeline, self.position),
+            self._answer,
         )
         made.apply_settings(self._settings)
         return made
+
+    def _answer(self, reference: str, question: str) -> Json:
+        """What a question about a reference is answered with here and now."""
+        from nbckpt.session.checkpoint_facts import answer
+
+        return answer(self.timeline, self.position, reference, question)
 
     def state(self, kind: type[_State]) -> _State:
         """State of this session that code above it owns; made when it is first asked for."""

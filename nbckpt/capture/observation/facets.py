@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from nbckpt.capture.observation.checkpoint_reads import CheckpointReads
 from nbckpt.capture.observation.observer import Facet
 from nbckpt.capture.observation.process_state import ProcessState, kinds_for
+
+if TYPE_CHECKING:
+    from nbckpt.capture.observation.checkpoint_reads import CheckpointReads
 
 
 def early_facet(

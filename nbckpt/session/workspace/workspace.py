@@ -12,7 +12,6 @@ from nbckpt.capture.capture import Capturer
 from nbckpt.capture.change_tracking.change_tracker import ChangeTracker
 from nbckpt.capture.limits import Limits
 from nbckpt.capture.observation import Facet, Observer, early_facet, later_facets
-from nbckpt.capture.observation.checkpoint_reads import CheckpointReads
 from nbckpt.capture.selection import Selection, missing
 from nbckpt.config.settings import Settings
 from nbckpt.digests import Digest, Json
@@ -34,6 +33,7 @@ from nbckpt.session.workspace.unkept import Unkept
 from nbckpt.storage.store import Store
 
 if TYPE_CHECKING:
+    from nbckpt.capture.observation.checkpoint_reads import CheckpointReads
     from nbckpt.fingerprint.code import Names
     from nbckpt.fingerprint.keys import Inputs, Reach
     from nbckpt.session.workspace.lent_variables import LentVariables
@@ -59,8 +59,6 @@ class Workspace(Own):
         Random generators that somebody put where they stand.
     observer
         What sees inputs and effects of cells that their text does not show.
-    checkpoint_reads
-        What code of the notebook reads of checkpoints.
     audit
         Compares what is kept with what is there.
     unkept
@@ -100,11 +98,18 @@ class Workspace(Own):
         def later() -> tuple[Facet, ...]:
             return later_facets(namespace, touch, folder, state, self.checkpoint_reads)
 
-        self.checkpoint_reads = CheckpointReads(answer)
+        self._answer = answer
         self.observer = Observer((state,), later)
         self.unkept = Unkept()
         self.has_only_restored = self._has_only_modules()
         self._position = position
+
+    @cached_property
+    def checkpoint_reads(self) -> CheckpointReads:
+        """What code of the notebook reads of checkpoints."""
+        from nbckpt.capture.observation.checkpoint_reads import CheckpointReads
+
+        return CheckpointReads(self._answer)
 
     def apply_settings(self, settings: Settings) -> None:
         """Keep to other settings from now on."""
