@@ -6,7 +6,6 @@ as it was. A value that cannot be built costs nothing but itself.
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from nbckpt.capture.trust_gate import require_trusted_value, untrusted_in
+from nbckpt.codecs import pyplot
 from nbckpt.codecs.loading import Binding, Loading, decode, lent
 from nbckpt.digests import Digest
 from nbckpt.errors import NbckptError, RestoreError
@@ -77,6 +77,20 @@ class Loaded(NamedTuple):
         let_go(self.values)
 
 
+class _Opened:
+    """Figures that opened themselves in pyplot as their variables were loaded."""
+
+    def __init__(self, numbers: frozenset[int]) -> None:
+        self._numbers = numbers
+
+    def bind(self) -> None:
+        """They stay open."""
+
+    def drop(self) -> None:
+        """Nobody has them."""
+        pyplot.close(self._numbers)
+
+
 def load(
     wanted: Manifest,
     *,
@@ -104,7 +118,12 @@ def load(
     differing = _differing(wanted, live)
     builder = _Builder(store, namespace, live, manifest, differing)
     size = size_of_all(v for n, v in wanted.items() if n in differing)
-    with Bar("restoring", size) as bar, _warnings_shown(silenced), nothing_drawn(), uncollected():
+    with (
+        Bar("restoring", size) as bar,
+        _warnings_shown(silenced),
+        pyplot.nothing_drawn(),
+        uncollected(),
+    ):
         for name in differing:
             builder.build(wanted[name])
             bar.advance(wanted[name].size_bytes // max(1, len(wanted[name].group)))
@@ -140,20 +159,6 @@ def _warnings_shown(silenced: Iterable[object]) -> Iterator[None]:
         filters = warnings.filters  # type: ignore[assignment]
         filters[:] = [before.get(id(e), e) for e in filters if not any(e is a for a in added)]
         _filters_changed()
-
-
-@contextmanager
-def nothing_drawn() -> Iterator[None]:
-    """Have a figure that is one of pyplot's again not be drawn for that, nor shown by a cell."""
-    if "matplotlib.pyplot" not in sys.modules:
-        yield
-        return
-    settings: Any = sys.modules["matplotlib"].rcParams
-    was, settings["interactive"] = settings["interactive"], False
-    try:
-        yield
-    finally:
-        settings["interactive"] = was
 
 
 def _filters_changed() -> None:
@@ -213,18 +218,22 @@ class _Builder:
         if variable.blob in self._begun:
             return
         self._begun.add(variable.blob)
+        figures = pyplot.open_figures()
         try:
             parts = self.store.get_blob(variable.blob)
             loading = Loading(self.namespace, self.resolve, bindings=[], fills_later=True)
             with allowed():
                 values = decode(parts, loading, trusted=variable.trusted)
             self.values |= values
+            if opened := pyplot.open_figures() - figures:
+                self.bindings.append((frozenset(values), _Opened(opened)))
             if loading.fillings:
                 self._unfilled.append((variable, loading, values))
             self.bindings += ((frozenset(values), binding) for binding in loading.bindings or ())
             for note in loading.notes:
                 self.notes.setdefault(note, []).extend(variable.group)
         except user_code_errors() as error:  # a value's own code raises it
+            pyplot.close(pyplot.open_figures() - figures)
             self._failing[variable.blob] = variable
             self._lacks_a_name |= isinstance(error, NameError)
             self._fail(variable, error)

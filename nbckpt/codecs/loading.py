@@ -16,7 +16,7 @@ from typing import Protocol
 
 from nbckpt.codecs import hashed_keys, nans
 from nbckpt.codecs.key_hashing import Hashing, of_a_key
-from nbckpt.codecs.pyplot import none_opened
+from nbckpt.codecs.pyplot import opened_are_closed
 from nbckpt.codecs.streams import StreamReader, segments_of
 from nbckpt.errors import NOT_YOURS, TRUST_IT, UntrustedError
 from nbckpt.runtime.user_code_errors import user_code_errors
@@ -156,7 +156,7 @@ def decode(parts: Sequence[memoryview], loading: Loading, *, trusted: bool) -> d
     segments, buffers = segments_of(parts)
     token = LOADING.set(loading)
     try:
-        with nullcontext() if loading.bindings is not None else none_opened():
+        with nullcontext() if loading.bindings is not None else opened_are_closed():
             values = _loaded(segments, buffers, loading)
         if nans.may_be_in(segments):
             nans.unite(values, loading.namespace)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-import sys
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbckpt.capture.decode import Values
-from nbckpt.capture.restore import nothing_drawn
+from nbckpt.codecs.pyplot import opened_are_closed
 from nbckpt.errors import NOT_YOURS, CaptureError, NbckptError, StoreError, line_of
 from nbckpt.fingerprint.random_generators import NAMES as RANDOM
 from nbckpt.model import Checkpoint, Manifest, Refusal, Variable
@@ -84,7 +82,7 @@ def export_files(session: Session, ref: str, out: Path) -> ExportedFiles:
     held = session.timeline.manifest(checkpoint.id)
     manifest = {n: v for n, v in held.items() if n not in RANDOM}
     with new_folder(out, inside=[VARIABLES]) as draft:
-        with nothing_drawn(), _figures_let_go():
+        with opened_are_closed():
             entries = dict(_Writer(session, manifest, draft).entries())
         notebook = notebook_of(session, checkpoint)
         put(draft / NOTEBOOK, _json(notebook.document))
@@ -103,22 +101,6 @@ def export_files(session: Session, ref: str, out: Path) -> ExportedFiles:
         cells=len(notebook.document["cells"]),
         left_outputs=notebook.left_outputs,
     )
-
-
-@contextmanager
-def _figures_let_go() -> Iterator[None]:
-    """Have figures that are built not stay among pyplot's, which the notebook would show."""
-    before = _figure_numbers()
-    try:
-        yield
-    finally:
-        for number in _figure_numbers() - before:
-            sys.modules["matplotlib.pyplot"].close(number)
-
-
-def _figure_numbers() -> set[int]:
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    return set(pyplot.get_fignums()) if pyplot is not None else set()
 
 
 class _Writer:
