@@ -7,7 +7,7 @@ import type { KernelLink } from './kernellink';
 import type { ILinked, Links } from './kernellinks';
 import { asOffer, type IOffer } from './resumeplan';
 
-/** Loops tell of their items four times a second; the kernel is asked once in so long. */
+/** Loops tell of their items four times a second; the kernel is asked at once, then once in so long. */
 const EVERY_MS = 700;
 
 /**
@@ -71,7 +71,7 @@ export class Memory implements IDisposable {
       if (link.state === 'ready' && what === 'state') {
         ask();
       } else if (link.state === 'ready' && what === 'rows') {
-        this._later(link, ask);
+        this._soon(link, ask);
       } else if (before === 'ready' && link.state === 'not-loaded') {
         this._keep(path, null);
       }
@@ -83,14 +83,20 @@ export class Memory implements IDisposable {
     }, this);
   }
 
-  private _later(link: KernelLink, ask: () => void): void {
-    if (!this._timers.has(link)) {
-      const due = (): void => {
-        this._timers.delete(link);
-        ask();
-      };
-      this._timers.set(link, setTimeout(due, EVERY_MS));
+  /** Ask now, or when the last question is old enough: who dies right after that is remembered. */
+  private _soon(link: KernelLink, ask: () => void): void {
+    if (this._timers.has(link)) {
+      this._owed.add(link);
+      return;
     }
+    ask();
+    const due = (): void => {
+      this._timers.delete(link);
+      if (this._owed.delete(link)) {
+        this._soon(link, ask);
+      }
+    };
+    this._timers.set(link, setTimeout(due, EVERY_MS));
   }
 
   private async _move(from: string, to: string): Promise<void> {
@@ -112,6 +118,8 @@ export class Memory implements IDisposable {
   }
 
   private readonly _here = new Map<string, IOffer | null>();
+  /** Links of which more was told since they were asked. */
+  private readonly _owed = new Set<KernelLink>();
   private readonly _timers = new Map<KernelLink, ReturnType<typeof setTimeout>>();
   private _isDisposed = false;
 }

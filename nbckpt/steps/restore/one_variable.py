@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from nbckpt.capture.decode import Values
+from nbckpt.capture.same_values import holds
 from nbckpt.capture.trust_gate import require_trusted
+from nbckpt.codecs.loading import Loading, decode
 from nbckpt.config.validate import require_text
 from nbckpt.errors import UsageError, VariableNotFoundError
-from nbckpt.model import Checkpoint, Manifest
+from nbckpt.model import Checkpoint
 from nbckpt.runtime.interrupts import breathe, whole
-from nbckpt.session.checkpoint_view import Values
 from nbckpt.session.history.summaries import user_names
 from nbckpt.session.moves.branching import keep_given
 from nbckpt.session.moves.unsaved import keep_unsaved, prepare_move
@@ -88,7 +90,7 @@ def _restored(session: Session, name: str, target: Checkpoint, here: Checkpoint 
     before = {n: session.namespace[n] for n in session.workspace.tracker.user_names()}
     problems = reproduce_variable(session, target, name)
     if problems:
-        _take_copy(session, name, target, problems[0])
+        _take_copy(session, name, target)
     live = session.namespace
     mates = sorted(n for n, value in before.items() if n in live and live[n] is not value)
     names = tuple(dict.fromkeys((name, *mates)))
@@ -108,11 +110,21 @@ def _restored(session: Session, name: str, target: Checkpoint, here: Checkpoint 
 def _require_same_needs(session: Session, name: str, target: Checkpoint) -> None:
     """Refuse a value whose class or function is another one by now: it would be of the old one."""
     manifest = session.timeline.manifest(target.id)
-    needs = {need for need in _needs(manifest, name) if need in manifest}
+    there = (n for n in (name, *manifest[name].group) if n in manifest)
+    needs = {need for n in there for need in manifest[n].needs if need in manifest} - {name}
     if not needs:
         return
     live = session.workspace.capturer.capture(only=needs).manifest
-    others = sorted(n for n in needs if n not in live or live[n].value != manifest[n].value)
+    kept = Values(session.store, manifest)
+    others = sorted(
+        n
+        for n in needs
+        if n not in live
+        or (
+            live[n].value != manifest[n].value
+            and not holds(session.namespace, live[n], manifest[n], kept)
+        )
+    )
     if others:
         message = (
             f"{name!r} cannot be brought back alone: {others[0]!r}, which it is made of, is another"
@@ -122,20 +134,9 @@ def _require_same_needs(session: Session, name: str, target: Checkpoint) -> None
         raise UsageError(message)
 
 
-def _needs(manifest: Manifest, name: str) -> set[str]:
-    """The definitions that a variable, or another that shares objects with it, is made of."""
-    there = (n for n in (name, *manifest[name].group) if n in manifest)
-    return {need for n in there for need in manifest[n].needs}
-
-
-def _take_copy(session: Session, name: str, target: Checkpoint, why: str) -> None:
-    """Bind a copy of its own, which is of no class or function of the notebook."""
-    manifest = session.timeline.manifest(target.id)
-    if _needs(manifest, name):
-        message = (
-            f"{name!r} cannot be brought back alone: {why}; nothing was changed."
-            f" `%rewind {target.id[:8]}` brings back all that was there"
-        )
-        raise UsageError(message)
-    value = Values(session.store, manifest, target.id[:8])[name]
-    session.namespace[name] = value
+def _take_copy(session: Session, name: str, target: Checkpoint) -> None:
+    """Bind a copy of its own, of the notebook's classes and functions as they are now."""
+    variable = session.timeline.manifest(target.id)[name]
+    loading = Loading(session.namespace, session.namespace.__getitem__)
+    parts = session.store.get_blob(variable.blob)
+    session.namespace[name] = decode(parts, loading, trusted=variable.trusted)[name]

@@ -9,6 +9,7 @@ import pytest
 from nbckpt.errors import CheckpointNotFoundError, UsageError, VariableNotFoundError
 from nbckpt.session.session import Session
 from nbckpt.steps.restore.one_variable import restore_variable
+from tests.notebooks import restart
 
 
 @pytest.fixture
@@ -210,3 +211,73 @@ def test_a_cell_below_is_restored_where_its_input_is_back(shell: Any) -> None:
 def test_a_name_is_text(line: Session) -> None:
     with pytest.raises(UsageError, match="name of a variable is given as text"):
         restore_variable(line, 3, "one")  # type: ignore[arg-type]
+
+
+KINDS = {
+    "dataclass": "from dataclasses import dataclass\n@dataclass\nclass P:\n    a: int",
+    "frozen": "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass P:\n    a: int",
+    "named tuple": "from typing import NamedTuple\nclass P(NamedTuple):\n    a: int",
+    "collections": "from collections import namedtuple\nP = namedtuple('P', 'a')",
+    "abstract": "from abc import ABC\nclass P(ABC):\n    def __init__(self, a): self.a = a",
+    "cached": (
+        "from functools import cached_property\nclass P:\n    def __init__(self, a): self.a = a\n"
+        "    @cached_property\n    def b(self): return self.a"
+    ),
+    "pydantic": (
+        "from pydantic import BaseModel\nclass P(BaseModel):\n    a: int\n"
+        "    def __init__(self, a): super().__init__(a=a)"
+    ),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_instance_comes_back_in_a_new_kernel(shell: Any, kind: str) -> None:
+    run(shell, f"%%checkpoint one\n{KINDS[kind]}\np = P(1)")
+    run(shell, "%%checkpoint two\np = P(2)")
+    restart(shell)
+    run(shell, "%resume")
+
+    run(shell, "%nbckpt restore p one")
+
+    assert shell.user_ns["p"].a == 1
+    assert type(shell.user_ns["p"]) is shell.user_ns["P"]
+
+
+@pytest.mark.parametrize(
+    ("made", "edited", "name", "calls"),
+    [
+        ("def f(): return g\nheld = [f]", "def f(): return 'other'", "f", "f()"),
+        ("hs = [lambda: g, held]", "held.append(1); hs = 0", "hs", "hs[0]()"),
+        (
+            "class Box:\n    def m(self): return g\nheld = Box()",
+            "class Box:\n    def m(self): return 'other'",
+            "Box",
+            "Box().m()",
+        ),
+    ],
+)
+def test_a_copy_of_code_reads_the_notebooks_variables(
+    shell: Any, made: str, edited: str, name: str, calls: str
+) -> None:
+    run(shell, f"%%checkpoint one\ng = 1\nheld = []\n{made}")
+    run(shell, f"%%checkpoint two\n{edited}")
+
+    run(shell, f"%nbckpt restore {name} one")
+    run(shell, "g = 3")
+    run(shell, "%checkpoint three")
+    run(shell, "%rewind one")
+    run(shell, "%rewind three")
+    run(shell, f"called = {calls}")
+
+    assert shell.user_ns["called"] == 3
+
+
+def test_a_copy_is_of_the_class_that_is_there(shell: Any) -> None:
+    run(shell, "%%checkpoint one\nclass P: pass\np = P(); p.held = [1]; other = {'p': p.held}")
+    run(shell, "%%checkpoint two\np = 0; other = 5")
+
+    run(shell, "%nbckpt restore p one")
+
+    assert type(shell.user_ns["p"]) is shell.user_ns["P"]
+    assert shell.user_ns["p"].held == [1]
