@@ -40,6 +40,7 @@ NOT_OURS = (
     "Failed to load resource",
     "Comm not found for comm id",  # widgets' in another window, or an answer to who has gone
     "Canceled future for create_subshell_request",  # JupyterLab's, where a kernel dies meanwhile
+    "Canceled future for debug_request",  # of its debugger, where a kernel is restarted
     "Canceled future for comm_msg",  # the same, of what was sent before the subshell had begun
     UNLISTED,
 )
