@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from nbckpt.config import auto_policy
 from nbckpt.config.amounts import bytes_of, count_of, seconds_of
+from nbckpt.config.budget_rule import SPANS, budget_of
 from nbckpt.config.model_prices import rates_of
 from nbckpt.config.record_hosts import fields_of, hosts_of
 
@@ -65,6 +66,10 @@ def _prices(text: str) -> str:
     return text
 
 
+def _budget(text: str) -> str:
+    return str(budget_of(text) or "")
+
+
 def _hosts(text: str) -> str:
     hosts_of(text)
     return text
@@ -81,6 +86,10 @@ def _wait_or_fail(text: str) -> str:
 
 def _auto_on_or_off(text: str) -> str:
     return _one_of(text, "auto", "on", "off")
+
+
+def _on_or_off(text: str) -> str:
+    return _one_of(text, "on", "off")
 
 
 def _off_on_or_raise(text: str) -> str:
@@ -150,6 +159,14 @@ STORE_KINDS = {
     "auto": Kind(_policy, f"a policy: {auto_policy.USAGE}", "what `%load_ext nbckpt` begins with"),
     "prices": Kind(
         _prices, "MODEL=IN/OUT, …", "prices of models in US dollars per million tokens in/out"
+    ),
+    "budget": Kind(
+        _budget, f"USD per {' or '.join(SPANS)}, with `unknown USD` for calls without a price",
+        "what model calls may cost, as `%nbckpt budget` sets it",
+    ),
+    "stream_usage": Kind(
+        _on_or_off, "on or off",
+        "whether a stream of OpenAI's kind is asked for its tokens where its caller does not",
     ),
     "record_hosts": Kind(
         _hosts, "HOST[:PORT][/PATH][=PROVIDER], …", "hosts whose every call is recorded in steps"

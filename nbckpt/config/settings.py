@@ -59,6 +59,11 @@ class Settings:
         The policy with which a notebook begins, as `%nbckpt auto` takes it; empty is off.
     prices
         Prices of models, as `rates_of` reads them.
+    budget
+        What model calls may cost, as `budget_of` reads it; empty: no limit.
+    stream_usage
+        Whether a stream of OpenAI's kind is asked for its tokens where its caller does not: ``on``
+        or ``off``.
     record_hosts
         Hosts all of whose calls are recorded in steps, as `hosts_of` reads them.
     secret_fields
@@ -95,6 +100,8 @@ class Settings:
     retention_recordings: float | None = None
     auto: str = ""
     prices: str = ""
+    budget: str = ""
+    stream_usage: str = "on"
     record_hosts: str = ""
     secret_fields: str = ""
     approvals: str = "wait"

@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import wraps
-from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from nbckpt.digests import Digest
-from nbckpt.llm import bodies, providers
+from nbckpt.llm import asked_usage, bodies, providers
+from nbckpt.llm.asked_usage import AskedUsage
 from nbckpt.llm.flights import Flight
 from nbckpt.llm.http_request import HttpRequest, RecordedResponse
 from nbckpt.llm.occurrence import Occurrence
@@ -24,6 +25,9 @@ from nbckpt.llm.usage import Usage, usage_of
 from nbckpt.runtime import clock
 from nbckpt.runtime.interrupts import held
 from nbckpt.timeline.recordings import Headers, Outcome
+
+if TYPE_CHECKING:
+    from nbckpt.llm.session_budget import Turn
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -104,13 +108,23 @@ class Call:
     kept
         The answer, if it was recorded: then nothing is sent, and nothing told.
     awaited
-        An equal call whose answer it may get: then nothing is sent before that has come.
+        An equal call whose answer it may get, or its turn within the budget: then nothing is sent
+        before that has come.
     flight
         Its own, for which equal calls may wait.
     is_over
         Whether nothing more has to be told.
     is_cut
         Whether it failed when some of its stream was there.
+    events
+        JSON values of a stream whose provider did not tell what it took.
+    may_ask
+        Whether the user lets a stream be asked for more than its caller asks.
+    body
+        What is to be sent in the place of the request's body, which asks for more; None if nothing
+        is: see `asked_usage`.
+    extra
+        Takes what was asked for more out of the answer.
     """
 
     def __init__(
@@ -119,7 +133,7 @@ class Call:
         question: Question,
         kept: RecordedResponse | None = None,
         *,
-        awaited: Flight | None = None,
+        awaited: Flight | Turn | None = None,
     ) -> None:
         self.question = question
         self.kept = kept
@@ -133,6 +147,10 @@ class Call:
         self.is_streamed = False
         self.first_byte_s: float | None = None
         self.usage = Usage()
+        self.events: list[Any] = []
+        self.may_ask = True
+        self.body: bytes | None = None
+        self.extra: AskedUsage | None = None
         self.is_cut = False
         self._writer = writer
         self._began = time.perf_counter()
@@ -160,6 +178,24 @@ class Call:
     def header(self, name: str) -> str:
         """The value of a header of the answer; empty if there is none."""
         return next((value for key, value in self.headers if key.lower() == name), "")
+
+    def begins(self) -> None:
+        """It is sent now, however long it has waited for that."""
+        self.created_at, self._began = clock.now(), time.perf_counter()
+
+    def ask_usage(self) -> None:
+        """Have a stream say what it took, as the seam can send another body."""
+        if self.may_ask and (body := asked_usage.body_asking(self.question)) is not None:
+            self.body, self.extra = body, AskedUsage()
+
+    @_harmless
+    def is_refused(self, status: int) -> bool:
+        """True if a server does not take what was asked for more: it is to be sent as it is."""
+        if self.body is None or status not in asked_usage.UNKNOWN:
+            return False
+        self.body = self.extra = None
+        asked_usage.refused_by(self.question)
+        return True
 
     # -- a seam calls these -------------------------------------------------------------------
 
@@ -308,7 +344,9 @@ class Call:
             if state == "done" and not takes_any and bodies.has_broken_event(text):
                 self.failed("an event that is no JSON")
                 return None
-            self.usage = usage_of(_telling_events(text))
+            told = [self.extra.event] if self.extra is not None and self.extra.event else []
+            self.usage = usage_of([*_telling_events(text), *told])
+            self.events = [] if self.usage.told else list(bodies.events_in(text))
         self._written = self.size if state == "done" else 0
         return self._writer.keep(self, state)
 

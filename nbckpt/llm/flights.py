@@ -52,7 +52,7 @@ class Flight:
         self._flights, self._request = flights, request
         self._waiting = 0
         self._until = time.monotonic() + HEAD_S
-        self._thread, self._task = threading.get_ident(), _task()
+        self._thread, self._task = threading.get_ident(), running_task()
 
     @property
     def patience_s(self) -> float:
@@ -73,7 +73,7 @@ class Flight:
         """
         if blocks:
             return self._thread == threading.get_ident()
-        return self._task is not None and self._task is _task()
+        return self._task is not None and self._task is running_task()
 
     def join(self) -> None:
         """Have one more wait."""
@@ -140,7 +140,7 @@ class Flights:
             return shares.pop(0) if shares else None
 
 
-def _task() -> Any:
+def running_task() -> Any:
     """The task that runs; None outside of asyncio."""
     asyncio = sys.modules.get("asyncio")
     try:

@@ -105,6 +105,23 @@ def price_of(
     return Price(float(told.total_price), f"genai-prices {library.__version__}")
 
 
+def window_of(provider: str, model: str) -> int | None:
+    """The most tokens that a model takes and gives in one call; None if that is not known."""
+    loading = load()
+    library = loading.result() if wait_for(loading, _PATIENCE_S) else None
+    if library is None:
+        return None
+    try:
+        snapshot = import_module("genai_prices.data_snapshot").get_snapshot()
+        _, found = snapshot.find_provider_model(
+            model, None, _PROVIDERS.get(provider, provider), None
+        )
+    except Exception:  # it is not known there, or another version
+        return None
+    window = getattr(found, "context_window", None)
+    return window if isinstance(window, int) else None
+
+
 def _load(loading: Future[Any]) -> None:
     try:
         library = import_module("genai_prices")

@@ -18,8 +18,10 @@ from nbckpt.llm.outcomes import CallOutcomes
 from nbckpt.llm.providers import Endpoint
 from nbckpt.llm.recording_writer import RecordingWriter
 from nbckpt.llm.replay import ReplayLookup
-from nbckpt.llm.session_budget import SessionBudget
+from nbckpt.llm.request_keys import Canonical
+from nbckpt.llm.session_budget import SessionBudget, Turn
 from nbckpt.llm.step_scope import Scope
+from nbckpt.llm.unkept_calls import UnkeptCalls
 from nbckpt.runtime.interrupts import whole
 
 if TYPE_CHECKING:
@@ -55,6 +57,7 @@ class Recorder:
         self._session = session
         self._lookup = ReplayLookup(session)
         self._writer = RecordingWriter(session, self._lookup, self.budget, self.outcomes)
+        self._unkept = UnkeptCalls(self.budget, self.outcomes)
 
     @whole
     def begin(self, asked: HttpRequest, *, blocks: bool = True) -> Call | None:
@@ -86,15 +89,17 @@ class Recorder:
 
     @whole
     def go_on(self, call: Call, *, blocks: bool = True) -> Call | None:
-        """The call that follows one that has waited for an equal one: as `begin`."""
+        """The call that follows one that has waited, for an equal one or its turn: as `begin`."""
         flight, question = call.awaited, call.question
         assert flight is not None
+        if isinstance(flight, Turn):
+            return self._admitted(call, blocks=blocks)
         try:
             if (
                 not flight.landed.done()
             ):  # it takes too long: whoever reads it may wait for this one
                 flight.leave()
-                return self._alone(question)
+                return self._alone(question, blocks=blocks)
             landed = flight.landed.result()
             if landed is None:
                 return self._coalesced(question, blocks=blocks)
@@ -112,13 +117,7 @@ class Recorder:
         mode, within = place.mode or self.mode, place.scope
         self.outcomes.count_seen(endpoint.provider)
         if within is None or mode == "off":
-            try:
-                self.budget.unseen(endpoint, body.members, len(asked.body))
-            except BudgetError:
-                self.outcomes.count("stopped", endpoint.provider)
-                raise
-            self.outcomes.count("passed", endpoint.provider)
-            return None
+            return self._unseen(asked, endpoint, body, blocks=blocks)
         request = request_keys.key_of(asked, endpoint, body)
         ttl_s = self.ttl_s if place.ttl_s is None else place.ttl_s
         tags = tuple(dict.fromkeys((*self.tags, *place.tags)))
@@ -127,13 +126,28 @@ class Recorder:
             asked, endpoint, body, request, within, Occurrence(0), tags, ttl_s, mode
         )
         is_shared = self.coalesce if place.coalesce is None else place.coalesce
-        return self._coalesced(question, blocks=blocks) if is_shared else self._alone(question)
+        if is_shared:
+            return self._coalesced(question, blocks=blocks)
+        return self._alone(question, blocks=blocks)
 
-    def _alone(self, question: Question) -> Call:
+    def _unseen(
+        self, asked: HttpRequest, endpoint: Endpoint, body: Canonical, *, blocks: bool
+    ) -> Call | None:
+        """A call that is not recorded; None if nothing is to be known of it either."""
+        if self.budget.rule is None:
+            self.outcomes.count("passed", endpoint.provider)
+            return None
+        question = Question(asked, endpoint, body, "", Scope(""), Occurrence(0))
+        call = self._admitted(Call(self._unkept, question), blocks=blocks)
+        if call.awaited is None:
+            self.outcomes.count("passed", endpoint.provider)
+        return call
+
+    def _alone(self, question: Question, *, blocks: bool) -> Call:
         """A call with a place of its own among its equals."""
         question = question._replace(occurrence=self._occurrence(question.scope, question.request))
         if question.mode == "record":
-            return self._paid(question)
+            return self._admitted(Call(self._writer, question), blocks=blocks)
         found = self._lookup.answer(question)
         if found is not None:
             if found.recording is not None:
@@ -145,7 +159,7 @@ class Recorder:
             question.give_back()
             self.outcomes.count("stopped", question.endpoint.provider)
             raise ReplayError(self._lookup.format_missing(question))
-        return self._paid(question)
+        return self._admitted(Call(self._writer, question), blocks=blocks)
 
     def _coalesced(self, question: Question, *, blocks: bool) -> Call:
         """A call that waits for an equal one in flight, or has others wait for it."""
@@ -153,9 +167,9 @@ class Recorder:
         if is_waiting:
             return Call(self._writer, question, awaited=flight)
         if flight is None:
-            return self._alone(question)
+            return self._alone(question, blocks=blocks)
         try:
-            call = self._shared(question) or self._alone(question)
+            call = self._shared(question) or self._alone(question, blocks=blocks)
         except BaseException:
             flight.land()
             raise
@@ -182,14 +196,18 @@ class Recorder:
         known = self._lookup.known(within.step, request)
         return occurrence_of(request, within, within.around or within, known)
 
-    def _paid(self, question: Question) -> Call:
-        call = Call(self._writer, question)
+    def _admitted(self, call: Call, *, blocks: bool) -> Call:
+        """A call that is to be sent, or to wait until the budget has room for it."""
+        question = call.question
         try:
-            self.budget.begin(call)
+            call.awaited = self.budget.begin(call, blocks=blocks)
         except BudgetError:
             question.give_back()
             self.outcomes.count("stopped", question.endpoint.provider)
             raise
+        if call.awaited is None:
+            call.may_ask = self._session.settings.stream_usage == "on"
+            call.begins()
         return call
 
     def _answered(self, question: Question, landed: Landed) -> Call:

@@ -55,7 +55,9 @@ class RecordingWriter:
             with getattr(store, "writing", nullcontext)():
                 blob = store.put_blob(kept.parts)
                 recording = recording_of(call, kept, blob, state, self._session)
-                recording = self._budget.ended(call, recording._replace(shared=shared))
+                recording = recording._replace(shared=shared)
+                if (price := self._budget.ended(call, recording.model, state)) is not None:
+                    recording = recording._replace(cost_usd=price.usd, price=price.source)
                 written = self._append(recording)
             if not call.is_cut:  # else its failure is told
                 _observe(call, recording)
@@ -99,7 +101,7 @@ class RecordingWriter:
     def failed(self, call: Call, error: BaseException | str) -> None:
         """Note that a call was not answered."""
         question = call.question
-        self._budget.failed(call)
+        self._budget.failed(call, error)
         scope_, endpoint = question.scope, question.endpoint
         question.give_back()
         if call.flight is not None:

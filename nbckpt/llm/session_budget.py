@@ -1,133 +1,349 @@
-"""Cost of a session's model calls, and the limit on it."""
+"""The budget for model calls, and what they cost: no call is sent that may pass it."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NamedTuple
+from weakref import WeakKeyDictionary, finalize
 
+from nbckpt.config.budget_rule import BudgetRule, budget_of
+from nbckpt.config.config_file import write_setting
 from nbckpt.config.model_prices import Rate, rates_of
+from nbckpt.config.settings_sources import settings_of
 from nbckpt.errors import BudgetError, UsageError
 from nbckpt.llm import providers
-from nbckpt.llm.prices import load, price_of
-from nbckpt.llm.providers import Endpoint
-from nbckpt.llm.usage import Usage
+from nbckpt.llm.cost_bounds import FREE, bound_of, seen_of, thinks_unseen
+from nbckpt.llm.flights import running_task
+from nbckpt.llm.prices import Price, load, price_of, window_of
 from nbckpt.runtime import clock
+from nbckpt.storage.spending import InFlight, Place, Spending
 from nbckpt.text.units import usd_text
-from nbckpt.timeline.recordings import Recording
 
 if TYPE_CHECKING:
-    from nbckpt.llm.call import Call
+    from nbckpt.llm.call import Call, Question
     from nbckpt.session.session import Session
+    from nbckpt.timeline.recordings import Outcome
 
-_BYTES_PER_TOKEN = 4
-_LIMITS = ("max_completion_tokens", "max_output_tokens", "max_tokens", "maxOutputTokens")
-_OPTIONS = ("generationConfig", "generation_config", "options")
+PATIENCE_S = 600.0
+"""Seconds that a call waits for others to cost less than they may: as long as the SDKs wait."""
+_POLL_S = 0.25
+_ROUNDING = 1e-9
+
+
+class Turn:
+    """What a call waits for whose turn has not come: that another one ends.
+
+    Attributes
+    ----------
+    landed
+        Done when one has ended.
+    until
+        When the call is stopped instead, by `time.monotonic`.
+    """
+
+    def __init__(self, question: Question, until: float) -> None:
+        self.landed: Future[None] = Future()
+        self.landed.set_running_or_notify_cancel()
+        self.until = until
+        self._question = question
+        self._looks_again = time.monotonic() + _POLL_S  # another process tells nobody
+
+    @property
+    def patience_s(self) -> float:
+        """Seconds until it is worth to look again."""
+        return min(self.until, self._looks_again) - time.monotonic()
+
+    def leave(self) -> None:
+        """Wait no more, and ask nothing."""
+        self._question.give_back()
+
+
+class _Reserved(NamedTuple):
+    """What a call in flight has put aside.
+
+    Attributes
+    ----------
+    id
+        Of its line in the store's file; None if there is none, where no budget is set.
+    usd
+        The most that it may cost.
+    """
+
+    id: str | None
+    usd: float
+    place: Place
+    thread: int
+    task: object
+    forget: Callable[[], object]
 
 
 class SessionBudget:
-    """Cost of a session's model calls so far, and the limit that the user set.
+    """The budget of a store, as one of its sessions keeps to it.
 
     Attributes
     ----------
     paid_usd
-        Paid for answers in this session; for calls that are not recorded, their estimates.
-    limit_usd
-        None: no limit.
+        Paid in this session.
+    assumed_usd
+        Of that, for calls whose answer nobody saw in full: the most that these may cost.
     """
 
     def __init__(self, session: Session) -> None:
         self.paid_usd = 0.0
-        self.limit_usd: float | None = None
+        self.assumed_usd = 0.0
         self._session = session
+        self._spending = Spending(session.store.path)
         self._lock = threading.RLock()
-        self._under_way: WeakKeyDictionary[Call, float] = WeakKeyDictionary()
+        self._reserved: WeakKeyDictionary[Call, _Reserved] = WeakKeyDictionary()
         self._counted: WeakKeyDictionary[Call, float] = WeakKeyDictionary()
+        self._waiting: list[Turn] = []
         self._longest: dict[str, int] = {}
         self._rates: tuple[str, Mapping[str, Rate]] = ("", {})
+        self._rule: BudgetRule | None = budget_of(session.settings.budget)
+        self._stamp: object = None
+        self._has_told = False
 
     # -- the recorder calls these -------------------------------------------------------------
 
-    def begin(self, call: Call) -> None:
-        """Take note of a call that is about to be sent.
+    @property
+    def rule(self) -> BudgetRule | None:
+        """The budget that is set; None if there is none. Other sessions may set it, too."""
+        stamp = self._session.store.config.stamp()
+        if stamp != self._stamp:
+            self._stamp = stamp
+            self._rule = budget_of(settings_of(self._session.store).budget)
+        return self._rule
+
+    def begin(self, call: Call, *, blocks: bool = True) -> Turn | None:
+        """Put aside what a call may cost that is about to be sent.
+
+        Parameters
+        ----------
+        blocks
+            True if waiting would hold up the thread.
+
+        Returns
+        -------
+        Turn or None
+            What it has to wait for, before it is asked again: calls in flight have put aside what
+            it needs, and may cost less. None if it may be sent.
 
         Raises
         ------
         BudgetError
-            If it would pass the limit: then it is not sent.
+            If it may pass the budget: then it is not sent.
         """
         load()
-        if self.limit_usd is not None:
-            question = call.question
-            size = len(question.asked.body)
-            with self._lock:
-                estimate = self._admitted(question.endpoint, question.body.members, size)
-                self._under_way[call] = estimate
-
-    def unseen(self, endpoint: Endpoint, members: Mapping[str, Any] | None, size: int) -> None:
-        """Take note of a call that is about to be sent, and whose answer will not be seen.
-
-        Raises
-        ------
-        BudgetError
-            If it would pass the limit.
-        """
-        if self.limit_usd is not None:
-            with self._lock:
-                self.paid_usd += self._admitted(endpoint, members, size)
-
-    def ended(self, call: Call, recording: Recording) -> Recording:
-        """The recording of a call that was answered, with what it cost."""
-        price = price_of(
-            recording.provider, recording.model, call.usage, recording.created_at, self._own()
-        )
+        rule, place, task = self.rule, self._place(), running_task()
+        until = call.awaited.until if isinstance(call.awaited, Turn) else None
         with self._lock:
-            self._under_way.pop(call, None)
-            longest = self._longest.get(recording.model, 0)
-            self._longest[recording.model] = max(longest, recording.tokens_out or 0)
-            if price is None:
-                return recording
-            # Of a stream that goes on after its end, the first part is counted already.
-            self.paid_usd += price.usd - self._counted.get(call, 0.0)
-            self._counted[call] = price.usd
-        return recording._replace(cost_usd=price.usd, price=price.source)
+            if rule is None:
+                self._reserve(call, _Reserved(None, 0.0, place, 0, None, _nothing))
+                return None
+            with self._turn() as write:
+                usd = self._admitted(call.question, rule, place, until, blocks=blocks, task=task)
+                if usd is None:
+                    until = until or time.monotonic() + PATIENCE_S
+                    self._waiting.append(Turn(call.question, until))
+                    return self._waiting[-1]
+                name = f"{self._session.id}-{id(call):x}-{time.monotonic_ns():x}"
+                write(Spending.begun(name, usd, place))
+            forget = finalize(call, self._lost, name, usd).detach
+            thread = threading.get_ident()
+            self._reserve(call, _Reserved(name, usd, place, thread, task, forget))
+        return None
 
-    def failed(self, call: Call) -> None:
-        """Take note of a call that was not answered: it cost nothing."""
+    def ended(self, call: Call, model: str, state: Outcome) -> Price | None:
+        """What an answered call cost; None where that is not known, which is not nothing."""
+        question = call.question
+        provider = question.endpoint.provider
+        price = price_of(provider, model, call.usage, call.created_at, self._own())
         with self._lock:
-            self._under_way.pop(call, None)
+            longest = self._longest.get(model, 0)
+            self._longest[model] = max(longest, call.usage.tokens_out or 0)
+            reserved = self._reserved.get(call)
+            usd = price.usd if price is not None else 0.0
+            if (
+                reserved is not None
+                and reserved.id is not None
+                and (price is None or state != "done")
+            ):
+                usd = self._assumed(call, model, reserved.usd, state)
+            self._settle(call, usd)
+        return price
+
+    def failed(self, call: Call, error: BaseException | str) -> None:
+        """Note that a call was not answered: whether it cost something is not known of all."""
+        with self._lock:
+            if (reserved := self._reserved.get(call)) is None:
+                return
+            if reserved.id is None or call.status >= 300 or not _was_sent(error):
+                self._settle(call, 0.0)
+            else:
+                self.assumed_usd += reserved.usd
+                self._settle(call, reserved.usd)
 
     # -- within -------------------------------------------------------------------------------
 
-    def _admitted(self, endpoint: Endpoint, members: Mapping[str, Any] | None, size: int) -> float:
-        """The estimate of a call that may be sent."""
-        assert self.limit_usd is not None
-        model = providers.model_of(endpoint, members)
-        estimate = self._estimate(endpoint.provider, model, members or {}, size)
-        spent = self.paid_usd + sum(self._under_way.values())
-        if spent >= self.limit_usd or spent + (estimate or 0.0) > self.limit_usd:
-            about = "" if estimate is None else f" and this one about {usd_text(estimate)}"
-            message = (
-                f"the budget of {usd_text(self.limit_usd)} stops this call of {model!r}: the calls "
-                f"before it cost {usd_text(spent)}{about}; raise it with `%nbckpt budget USD`, or "
-                "end it with `%nbckpt budget off`"
-            )
-            raise BudgetError(message)
-        if estimate is None and model:
-            told = f"no price is known of {model!r}: the budget does not see its calls; "
-            told += f'say one with `%nbckpt config prices "{model}=0.5/1.5"`'
-            self._session.writes.notify(told)
-        return estimate or 0.0
+    def _place(self) -> Place:
+        session = self._session
+        return Place.of(clock.now(), session.id, session.notebook, session.position.branch)
 
-    def _estimate(
-        self, provider: str, model: str, members: Mapping[str, Any], size: int
+    def _is_meant(self, rule: BudgetRule, here: Place) -> Callable[[Place], bool]:
+        """True for places that the budget counts together with this one."""
+        return lambda place: getattr(place, rule.per) == getattr(here, rule.per)
+
+    @contextmanager
+    def _turn(self) -> Iterator[Callable[[dict[str, Any]], None]]:
+        """The store's file; if the disk refuses, what this session knows of it."""
+        spending = self._spending
+        with ExitStack() as stack:
+            try:
+                write = stack.enter_context(spending.turn())
+            except OSError as problem:
+                self._tell(problem)
+                write = spending.take
+
+            def written(line: dict[str, Any]) -> None:
+                try:
+                    write(line)
+                except OSError as problem:
+                    self._tell(problem)
+                    spending.take(line)
+
+            yield written
+
+    def _tell(self, problem: OSError) -> None:
+        if not self._has_told:
+            self._has_told = True
+            self._session.writes.notify(
+                f"{self._session.store.path} takes no note of what model calls cost: {problem};"
+                " the budget counts what this session pays"
+            )
+
+    def _admitted(
+        self,
+        question: Question,
+        rule: BudgetRule,
+        place: Place,
+        until: float | None,
+        *,
+        blocks: bool,
+        task: object,
     ) -> float | None:
-        longest, most = self._longest.get(model), _limit_of(members)
-        known = [n for n in (longest, most) if n is not None]
-        usage = Usage(size // _BYTES_PER_TOKEN, min(known, default=0))
-        price = price_of(provider, model, usage, clock.now(), self._own())
-        return None if price is None else price.usd
+        """What a call has to put aside; None if it has to wait."""
+        is_meant = self._is_meant(rule, place)
+        paid, in_flight = self._spending.total(is_meant), self._spending.open_in(is_meant)
+        aside = sum(other.usd for other in in_flight.values())
+        model = providers.model_of(question.endpoint, question.body.members)
+        usd, is_known = self._bound(question, model, rule)
+        left = rule.usd - paid - aside
+        if not is_known:  # of the first call of a model nothing tells: it goes alone
+            usd = max(usd, rule.usd - paid) if rule.usd > paid else usd + _ROUNDING * 2
+        if usd <= left + _ROUNDING:
+            return max(usd, 0.0)
+        is_late = until is not None and time.monotonic() >= until
+        fits_alone = usd <= rule.usd - paid + _ROUNDING
+        if fits_alone and not is_late and self._may_end(in_flight, blocks=blocks, task=task):
+            return None
+        flying = f", and what is in flight may cost {usd_text(aside)}" if aside > 0 else ""
+        hint = "" if is_known else "; it sets no limit of its answer: give it `max_tokens`"
+        message = (
+            f"the budget of {usd_text(rule.usd)} per {rule.per} stops this call of {model!r}: the "
+            f"calls before it cost {usd_text(paid)}{flying}, and this one may cost {usd_text(usd)}"
+            f"{hint}; raise it with `%nbckpt budget USD`, or end it with `%nbckpt budget off`"
+        )
+        raise BudgetError(message)
+
+    def _may_end(self, in_flight: Mapping[str, InFlight], *, blocks: bool, task: object) -> bool:
+        """True if some call in flight is not one that this one would keep from ending."""
+        own = {r.id: r for r in self._reserved.values()}
+        me = threading.get_ident()
+        for name, other in in_flight.items():
+            if (reserved := own.get(name)) is None:
+                if other.may_end and not name.startswith(f"{self._session.id}-"):
+                    return True
+            elif reserved.thread != me or (
+                not blocks and task is not None and reserved.task is not task
+            ):
+                return True
+        return False
+
+    def _bound(self, question: Question, model: str, rule: BudgetRule) -> tuple[float, bool]:
+        """The most that a call may cost, and whether that is known."""
+        endpoint, members = question.endpoint, question.body.members or {}
+        if endpoint.kind.name in FREE:
+            return 0.0, True
+        bound = bound_of(
+            endpoint.kind.name,
+            model,
+            members,
+            question.asked.body,
+            window=window_of(endpoint.provider, model),
+            longest=self._longest.get(model),
+        )
+        price = price_of(endpoint.provider, model, bound.usage, clock.now(), self._own())
+        if price is not None:
+            return price.usd * bound.factor, bound.is_known
+        if rule.unknown_usd is not None:
+            return rule.unknown_usd, True
+        message = (
+            f"no price is known of {model or endpoint.path!r}, so that the budget of"
+            f" {usd_text(rule.usd)} stops its calls: say one with `%nbckpt config prices"
+            f' "{model or "MODEL"}=0.5/1.5"`, or what each such call counts with'
+            f" `%nbckpt budget {rule.usd:g} --unknown 0.01`"
+        )
+        raise BudgetError(message)
+
+    def _assumed(self, call: Call, model: str, reserved: float, state: Outcome) -> float:
+        """What a call counts of whose cost its provider did not say, or not all."""
+        usd = reserved
+        if state == "done" and call.events and not thinks_unseen(model):
+            usage = seen_of(call.events, call.question.asked.body)
+            provider = call.question.endpoint.provider
+            price = price_of(provider, model, usage, call.created_at, self._own())
+            usd = reserved if price is None else min(price.usd, reserved)
+        self.assumed_usd += usd
+        return usd
+
+    def _reserve(self, call: Call, reserved: _Reserved) -> None:
+        self._reserved[call] = reserved
+
+    def _settle(self, call: Call, usd: float) -> None:
+        """Write down what a call cost, and let those go on who wait."""
+        reserved = self._reserved.pop(call, None)
+        # Of a stream that goes on after its end, the first part is counted already.
+        before = self._counted.get(call, 0.0)
+        self._counted[call] = usd
+        self.paid_usd += usd - before
+        if reserved is not None and reserved.id is not None:
+            reserved.forget()
+            with self._turn() as write:
+                write(Spending.ended(reserved.id, usd))
+        elif usd != before:
+            place = reserved.place if reserved is not None else self._place()
+            with self._turn() as write:
+                write(Spending.more(usd - before, place))
+        self._wake()
+
+    def _wake(self) -> None:
+        turns, self._waiting = self._waiting, []
+        for turn in turns:
+            with suppress(Exception):  # who waits may have been cancelled
+                turn.landed.set_result(None)
+
+    def _lost(self, name: str, usd: float) -> None:
+        """Count a call that nobody holds any more, and of whose end nobody told."""
+        with self._lock:
+            self.paid_usd += usd
+            self.assumed_usd += usd
+            with self._turn() as write:
+                write(Spending.ended(name, usd))
+            self._wake()
 
     def _own(self) -> Mapping[str, Rate]:
         text = self._session.settings.prices
@@ -137,35 +353,72 @@ class SessionBudget:
 
     # -- doors --------------------------------------------------------------------------------
 
-    def set(self, limit_usd: float | None) -> None:
-        """Have calls stopped that would pass a limit; None: no limit.
+    def set(self, rule: BudgetRule | None) -> None:
+        """Have calls stopped that may pass a limit, in all sessions of the store; None: no limit.
 
         Raises
         ------
         UsageError
-            If no price of any model is known, so that it could never stop one.
+            If no price of any model is known, so that it could only stop all.
+        StoreError
+            If the disk refuses.
         """
-        if limit_usd is not None and not self._own() and load().result() is None:
+        knows_none = not self._own() and load().result() is None
+        if rule is not None and rule.unknown_usd is None and knows_none:
             message = (
                 "budget: no prices are known here: `pip install 'nbckpt[prices]'`, or say them "
                 'with `%nbckpt config prices "MODEL=0.5/1.5"`, per million tokens in/out'
             )
             raise UsageError(message)
-        self.limit_usd = limit_usd
+        write_setting(self._session.store, "budget", "" if rule is None else str(rule))
+        self._wake()
 
     def text(self) -> str:
         """Limit, amount paid and amount left, in one line."""
-        paid = f"{usd_text(self.paid_usd)} paid in this session"
-        if self.limit_usd is None:
-            return f"no budget; {paid}"
-        left = max(0.0, self.limit_usd - self.paid_usd)
-        return f"budget {usd_text(self.limit_usd)}: {paid}, {usd_text(left)} left"
+        if (rule := self.rule) is None:
+            return f"no budget; {usd_text(self.paid_usd)} paid in this session"
+        with self._lock, self._turn():
+            is_meant = self._is_meant(rule, self._place())
+            paid = self._spending.total(is_meant)
+            aside = sum(call.usd for call in self._spending.open_in(is_meant).values())
+        parts = [f"{usd_text(paid)} paid"]
+        if aside:
+            parts.append(f"at most {usd_text(aside)} in flight")
+        parts.append(f"{usd_text(max(0.0, rule.usd - paid - aside))} left")
+        told = f"budget {usd_text(rule.usd)} per {rule.per}: {', '.join(parts)}"
+        if rule.unknown_usd is not None:
+            told += f"; calls without a price count {usd_text(rule.unknown_usd)} each"
+        if self.assumed_usd:
+            told += (
+                f"; in this session at most {usd_text(self.assumed_usd)} of it for answers that"
+                " did not tell what they took, or whose end nobody saw"
+            )
+        return told
 
 
-def _limit_of(members: Mapping[str, Any]) -> int | None:
-    for place in (members, *(members.get(name) for name in _OPTIONS)):
-        if isinstance(place, Mapping):
-            for name in _LIMITS:
-                if isinstance(number := place.get(name), int):
-                    return number
-    return None
+def _nothing() -> None:
+    pass
+
+
+def _was_sent(error: BaseException | str) -> bool:
+    """False if a request has failed before it could reach anybody."""
+    seen: set[int] = set()
+    problem = error if isinstance(error, BaseException) else None
+    while problem is not None and id(problem) not in seen:
+        seen.add(id(problem))
+        name = type(problem).__name__
+        if isinstance(problem, ConnectionRefusedError) or name in _UNSENT:
+            return False
+        problem = getattr(problem, "reason", None) or problem.__cause__ or problem.__context__
+        problem = problem if isinstance(problem, BaseException) else None
+    return True
+
+
+_UNSENT = frozenset(
+    {
+        "ClientConnectorError", "ConnectError", "ConnectTimeout", "ConnectTimeoutError", "gaierror",
+        "NameResolutionError", "NewConnectionError", "PoolTimeout", "SSLCertVerificationError",
+        "UnsupportedProtocol",
+    }
+)  # fmt: skip
+"""Names of errors of the HTTP libraries that come before anything is sent."""

@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from nbckpt.errors import StoreError
+from nbckpt.storage import file_calls
 from nbckpt.storage.disk import read_whole, refused
 from nbckpt.storage.new_files import create_beside
 from nbckpt.storage.user import User
@@ -51,6 +52,14 @@ class StoredConfig:
         except OSError as error:
             message = f"{file} cannot be read: {error.strerror}"
             raise StoreError(message) from error
+
+    def stamp(self) -> object:
+        """What changes whenever the file does; None if there is none."""
+        try:
+            status = file_calls.files.stat(self._path / CONFIG)
+        except OSError:
+            return None
+        return status.st_mtime_ns, status.st_size, status.st_ino
 
     def write(self, text: str) -> None:
         """Replace the file as a whole, durably; it counts as this user's own from now on.

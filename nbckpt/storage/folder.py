@@ -58,7 +58,7 @@ MOST_BYTES = 1 << 20
 ROOMS = ("journal", "packs", "tables", "history", LOCKS)
 ASIDE = ".damaged"
 """Where a repair puts what is damaged."""
-OWN = frozenset({MARK, COPY, ".gitignore", ASIDE, "config.json", *ROOMS})
+OWN = frozenset({MARK, COPY, ".gitignore", ASIDE, "config.json", "spending.jsonl", *ROOMS})
 
 
 def open_folder(path: Path, *, create: bool, extra: Callable[[], Mark] = dict[str, object]) -> Mark:

@@ -47,6 +47,7 @@ from nbckpt.storage.key_sources import kind_of, read_key
 from nbckpt.storage.locks import one_at_a_time
 from nbckpt.storage.new_files import create_beside
 from nbckpt.storage.packs import SUFFIX as PACK
+from nbckpt.storage.spending import FILE as SPENDING
 from nbckpt.storage.store import Store
 from nbckpt.storage.transcribing import Transcript
 from nbckpt.timeline.records import event_record
@@ -178,9 +179,9 @@ def _rewrite(store: Store, source: str) -> Rekeyed:
         _require_sound(store)
         with _beside(path) as draft:
             open_folder(draft, create=True, extra=lambda: extra)
-            if CONFIG in list_folder(path):
-                with create_beside(draft / CONFIG) as config:
-                    config.write(read_whole(path / CONFIG))
+            for name in {CONFIG, SPENDING}.intersection(list_folder(path)):
+                with create_beside(draft / name) as copy:
+                    copy.write(read_whole(path / name))
             held = remember(draft, cipher)
             Transcript(path, draft, store.signers, held).write()
             if not (report := check(draft)).ok:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from nbckpt.config.budget_rule import SPANS, BudgetRule
 from nbckpt.errors import UsageError
 from nbckpt.llm import current
 from nbckpt.verbs.arguments import NOTEBOOK_ONLY, OF_STORE, Door, argument, flag
@@ -68,27 +69,65 @@ def _facts(recorder: Recorder) -> list[str]:
     return facts + ([f"tags {', '.join(recorder.tags)}"] if recorder.tags else [])
 
 
-def budget(usd: float | None = None) -> str:
-    """Stop model calls before the one that would pass so many dollars; without, tell.
+def budget(
+    usd: float | None = None, *, per: str | None = None, unknown: float | None = None
+) -> str:
+    """Stop model calls before the one that may pass so many dollars; without, tell.
 
-    Counted is what this session has paid since it began. `float("inf")` ends it.
+    The budget belongs to the store: it holds in all its sessions, also after a restart, and counts
+    the calls of all of them, those in flight by the most that they may cost.
+
+    Parameters
+    ----------
+    usd
+        US dollars; ``float("inf")`` ends the budget.
+    per
+        What they are for: ``"notebook"`` (as if nothing is said), ``"session"``, ``"day"`` or
+        ``"branch"``.
+    unknown
+        What a call counts, in US dollars, whose price is not known. Else it is stopped.
+
+    Returns
+    -------
+    str
+        Limit, amount paid and amount left.
 
     Raises
     ------
     UsageError
-        If no session is open, or `usd` is no amount.
+        If no session is open, an amount is none, or no prices are known.
+    StoreError
+        If the disk refuses.
     """
     recorder = current.recorder()
     if recorder is None:
         message = "budget: no session is open; write `%load_ext nbckpt` or `nbckpt.open(…)` first"
         raise UsageError(message)
-    if usd is not None:
-        given: Any = usd
-        if not isinstance(given, int | float | Decimal) or not given >= 0:
-            message = f"budget {usd!r}: give US dollars, as in `%nbckpt budget 5.00`"
-            raise UsageError(message)
-        recorder.budget.set(None if usd == float("inf") else float(usd))
+    before = recorder.budget.rule
+    if usd is None and before is not None:
+        usd = before.usd
+    elif usd is None and (per is not None or unknown is not None):
+        message = "budget: say how much, as in `%nbckpt budget 5.00 --per day`"
+        raise UsageError(message)
+    if usd is None or (per is None and unknown is None and before and usd == before.usd):
+        return recorder.budget.text()
+    per = per or (before.per if before else SPANS[0])
+    if per not in SPANS:
+        message = f"budget: per {per!r}; it is {', '.join(SPANS[:-1])} or {SPANS[-1]}"
+        raise UsageError(message)
+    kept = unknown if unknown is not None or before is None else before.unknown_usd
+    if _amount(usd) == float("inf"):
+        recorder.budget.set(None)
+    else:
+        recorder.budget.set(BudgetRule(_amount(usd), per, None if kept is None else _amount(kept)))
     return recorder.budget.text()
+
+
+def _amount(given: Any) -> float:
+    if isinstance(given, bool) or not isinstance(given, int | float | Decimal) or not given >= 0:
+        message = f"budget {given!r}: give US dollars, as in `%nbckpt budget 5.00`"
+        raise UsageError(message)
+    return float(given)
 
 
 def _dollars(word: str) -> float:
@@ -103,14 +142,20 @@ def _dollars(word: str) -> float:
 
 @declare(
     "budget",
-    "stop model calls before the one that would pass a budget, or tell what was paid",
+    "stop model calls before the one that may pass a budget, or tell what was paid",
     argument("usd", metavar="USD", nargs="?", type=_dollars, names=("off",)),
+    argument("--per", choices=SPANS, help="what it is for; a notebook if nothing is said"),
+    argument(
+        "--unknown", metavar="USD", type=_dollars, help="what a call without a known price counts"
+    ),
     function=budget,
     doors=NOTEBOOK_ONLY,
-    usage="[USD | off]",
+    usage="[USD | off] [--per day] [--unknown USD]",
+    more="It belongs to the store: it holds after a restart, and for all notebooks that use it.",
 )
 def _budget(call: Call) -> Answer:
-    said = budget(call.arguments.usd)
+    asked = call.arguments
+    said = budget(asked.usd, per=asked.per, unknown=asked.unknown)
     return Answer(lambda: said)
 
 

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import openai
 import pytest
 
 import nbckpt
+from nbckpt.config.budget_rule import BudgetRule
+from nbckpt.config.config_file import write_setting
+from nbckpt.config.settings_sources import settings_of
 from nbckpt.errors import BudgetError, UsageError
 from nbckpt.llm import current, prices, scope
 from nbckpt.llm.calls_text import calls_text
 from nbckpt.session.session import Session
+from nbckpt.steps import current_session
+from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
 from tests.llm.asking import ask, records_of
 
@@ -121,15 +129,23 @@ def test_a_call_that_failed_costs_nothing(provider: Provider, dear: Session) -> 
             with pytest.raises(openai.APIConnectionError):
                 ask(client, max_tokens=20)
 
-    assert nbckpt.budget() == "budget $2.50: $0.00 paid in this session, $2.50 left"
+    assert nbckpt.budget() == "budget $2.50 per notebook: $0.00 paid, $2.50 left"
 
 
-def test_a_model_without_a_price_is_told_of(provider: Provider, recorded: Session) -> None:
+def test_a_model_without_a_price_is_stopped_until_one_is_said(
+    provider: Provider, recorded: Session
+) -> None:
     nbckpt.budget(1)
     with openai.OpenAI() as client, scope.entered("step"):
+        with pytest.raises(BudgetError, match=r"no price is known of 'm'.*--unknown 0.01"):
+            ask(client)
+        nbckpt.budget(1, unknown=0.4)
         ask(client)
+        ask(client)
+        with pytest.raises(BudgetError, match=r"the calls before it cost \$0.80"):
+            ask(client)
 
-    assert any("no price is known of 'm'" in news for news in recorded.writes.news)
+    assert provider.answered == 2
 
 
 @pytest.mark.parametrize("given", [-1, "5", float("nan"), [5]])
@@ -151,4 +167,193 @@ def test_a_budget_needs_prices(recorded: Session, monkeypatch: pytest.MonkeyPatc
         nbckpt.budget(-1)
     recorder = current.recorder()
     assert recorder is not None
-    assert recorder.budget.limit_usd is None
+    assert recorder.budget.rule is None
+
+
+def another(recorded: Session, folder: Path, notebook: str = "test") -> Session:
+    """A later session of the store, as of a new kernel."""
+    recorded.wait()
+    settings = replace(settings_of(Store.open(folder)), prices=DEAR)
+    session = Session(Store.open(folder), {}, notebook=notebook, settings=settings)
+    return current_session.begin(session)
+
+
+def asked_often(client: openai.OpenAI, times: int = 9) -> int:
+    """How many of some calls are answered before one is stopped."""
+    for n in range(times):
+        try:
+            ask(client, str(n))
+        except BudgetError:
+            return n
+    return times
+
+
+def test_a_restart_forgets_neither_the_budget_nor_what_was_paid(
+    provider: Provider, dear: Session, folder: Path
+) -> None:
+    nbckpt.budget(3.5)
+    with openai.OpenAI(max_retries=0) as client:
+        with scope.entered("step"):
+            ask(client, "before")
+            ask(client, "before, too")
+        again = another(dear, folder)
+        with scope.entered("step"):
+            assert asked_often(client) == 1
+    again.wait()
+
+    assert nbckpt.budget() == "budget $3.50 per notebook: $3.00 paid, $0.50 left"
+
+
+@pytest.mark.parametrize(
+    ("per", "answered"), [("notebook", 2), ("session", 2), ("branch", 0), ("day", 0)]
+)
+def test_a_budget_is_for_what_it_says(
+    per: str, answered: int, provider: Provider, dear: Session, folder: Path
+) -> None:
+    nbckpt.budget(2.5, per=per)
+    with openai.OpenAI(max_retries=0) as client:
+        with scope.entered("step"):
+            assert asked_often(client) == 2
+        again = another(dear, folder, notebook="other")
+        again.position.branch = "main"
+        with scope.entered("another step"):
+            asked_often(client)
+    again.wait()
+
+    assert provider.answered == 2 + answered
+
+
+def test_another_session_sees_a_budget_that_is_set_meanwhile(
+    provider: Provider, dear: Session, folder: Path
+) -> None:
+    other = another(dear, folder)
+    recorder = current.recorder()
+    assert recorder is not None
+    recorder.budget.set(BudgetRule(0.5))
+    current_session.begin(dear)
+
+    with openai.OpenAI(max_retries=0) as client, scope.entered("step"):
+        ask(client, max_tokens=5)
+        with pytest.raises(BudgetError):
+            ask(client, "more", max_tokens=5)
+    other.wait()
+
+
+def test_a_call_is_stopped_by_the_most_that_it_may_cost(provider: Provider, dear: Session) -> None:
+    nbckpt.budget(5)
+    with openai.OpenAI(max_retries=0) as client, scope.entered("step"):
+        with pytest.raises(BudgetError, match=r"this one may cost \$5.10"):
+            ask(client, max_tokens=51)
+        with pytest.raises(BudgetError, match=r"this one may cost \$6.00"):
+            ask(client, max_tokens=20, n=3)
+        ask(client, max_tokens=50)
+
+    assert nbckpt.budget() == "budget $5.00 per notebook: $1.00 paid, $4.00 left"
+
+
+def test_calls_wait_for_those_in_flight_and_not_for_their_own(
+    provider: Provider, dear: Session
+) -> None:
+    """Each may cost 3 dollars, and costs one: all fit, one after the other."""
+    nbckpt.budget(5.5)
+    provider.slow(first_s=0.05)
+    with openai.OpenAI(max_retries=0) as client, ThreadPoolExecutor(5) as pool:
+
+        def call(n: int) -> str:
+            with scope.entered("step"):
+                return ask(client, str(n), max_tokens=30)
+
+        answers = list(pool.map(call, range(3)))
+        assert len(set(answers)) == 3
+        with scope.entered("step"):
+            said: Any = [{"role": "user", "content": "open"}]
+            with client.chat.completions.create(
+                model="m", messages=said, stream=True, max_tokens=20
+            ) as stream:
+                next(iter(stream))
+                began = time.monotonic()
+                with pytest.raises(BudgetError, match="in flight may cost"):
+                    ask(client, "within", max_tokens=10)
+                assert time.monotonic() - began < 5
+
+
+def test_tasks_wait_for_each_other(provider: Provider, dear: Session) -> None:
+    nbckpt.budget(4.5)
+
+    async def gathered() -> list[Any]:
+        async with openai.AsyncOpenAI(max_retries=0) as client:
+            said: Any = [{"role": "user", "content": "hi"}]
+            calls = (
+                client.chat.completions.create(model="m", messages=said, max_tokens=40)
+                for _ in range(6)
+            )
+            return await asyncio.gather(*calls, return_exceptions=True)
+
+    with scope.entered("step"):
+        results = asyncio.run(gathered())
+
+    stopped = [r for r in results if isinstance(r, BudgetError)]
+    assert (provider.answered, len(stopped)) == (1, 5), "four dollars each, and one is paid"
+
+
+def test_a_stream_counts_what_it_took(provider: Provider, dear: Session) -> None:
+    nbckpt.budget(2.5)
+    said: Any = [{"role": "user", "content": "hi"}]
+    with openai.OpenAI(max_retries=0) as client, scope.entered("step"):
+        for _ in client.chat.completions.create(model="m", messages=said, stream=True):
+            pass
+        assert nbckpt.budget() == "budget $2.50 per notebook: $1.00 paid, $1.50 left"
+
+
+def test_a_stream_that_does_not_tell_counts_what_is_seen(provider: Provider, dear: Session) -> None:
+    dear.settings = replace(dear.settings, stream_usage="off")
+    nbckpt.budget(90)
+    said: Any = [{"role": "user", "content": "hi"}]
+    with openai.OpenAI(max_retries=0) as client, scope.entered("step"):
+        chunks = client.chat.completions.create(model="m", messages=said, stream=True)
+        text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+
+    recorder = current.recorder()
+    assert recorder is not None
+    assert 1 < recorder.budget.paid_usd == pytest.approx(len(text) / 10)
+    assert "did not tell what they took" in nbckpt.budget()
+
+
+def test_what_is_left_early_counts_in_full(provider: Provider, dear: Session) -> None:
+    nbckpt.budget(4.5)
+    said: Any = [{"role": "user", "content": "hi"}]
+    with openai.OpenAI(max_retries=0) as client, scope.entered("step"):
+        stream = client.chat.completions.create(
+            model="m", messages=said, stream=True, max_tokens=40
+        )
+        next(iter(stream))
+        stream.close()
+
+    assert nbckpt.budget().startswith("budget $4.50 per notebook: $4.00 paid, $0.50 left")
+
+
+def test_calls_outside_of_steps_cost_what_they_do(provider: Provider, dear: Session) -> None:
+    nbckpt.budget(3.5)
+    with openai.OpenAI(max_retries=0) as client:
+        assert asked_often(client) == 3
+
+    assert nbckpt.budget() == "budget $3.50 per notebook: $3.00 paid, $0.50 left"
+
+
+def test_a_disk_that_takes_no_note_leaves_the_session_its_own(
+    provider: Provider, dear: Session, folder: Path
+) -> None:
+    nbckpt.budget(2.5)
+    (folder / "spending.jsonl").unlink(missing_ok=True)
+    (folder / "spending.jsonl").mkdir()
+
+    with openai.OpenAI(max_retries=0) as client, scope.entered("step"):
+        assert asked_often(client) == 2
+
+    assert any("takes no note of what model calls cost" in news for news in dear.writes.news)
+
+
+@pytest.mark.parametrize("text", ["five", "5 per week", "5 unknown", "-1"])
+def test_what_is_no_budget_is_no_setting(recorded: Session, text: str) -> None:
+    with pytest.raises(UsageError, match="budget is"):
+        write_setting(recorded.store, "budget", text)

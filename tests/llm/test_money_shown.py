@@ -152,7 +152,7 @@ def test_the_magic_sets_shows_and_ends_a_budget(
         shell.run_line_magic("nbckpt", line)
 
     out = capsys.readouterr().out.splitlines()
-    assert out[0] == out[1] == "budget $5.00: $0.00 paid in this session, $5.00 left"
+    assert out[0] == out[1] == "budget $5.00 per notebook: $0.00 paid, $5.00 left"
     assert out[2] == "no budget; $0.00 paid in this session"
     with pytest.raises(UsageError, match=r"budget 'five': write `%nbckpt budget \[USD"):
         shell.run_line_magic("nbckpt", "budget five")

@@ -85,7 +85,7 @@ def test_what_is_short_is_no_secret(
 
 
 FIELDS = "user_ssn, account, pin"
-HIDDEN = ["123-45-6789", "AC-00-11-22", "4711", "9876543"]
+HIDDEN = ["123-45-6789", "AC-00-11-22", "pin-47-11", "9876543"]
 
 
 def _written(folder: Path, session: Session) -> bytes:
@@ -101,13 +101,13 @@ def test_fields_that_the_user_names_are_never_written(
 ) -> None:
     recorded.settings = replace(recorded.settings, secret_fields=FIELDS)
     call = {"id": "c", "type": "function", "function": {"name": "f"}}
-    call["function"]["arguments"] = json.dumps({"account": HIDDEN[1], "pin": "4711"})  # type: ignore[index]
+    call["function"]["arguments"] = json.dumps({"account": HIDDEN[1], "pin": "pin-47-11"})  # type: ignore[index]
     said = [{"role": "assistant", "tool_calls": [call]}, *body("who am I?")["messages"]]
     person = {"user_ssn": [HIDDEN[0]], "account": {"number": HIDDEN[1], "of": 9876543}}
     asked = {"model": "m", "stream": streamed, "messages": said, "metadata": person}
     answers = iter([f"you are {HIDDEN[0]} of {HIDDEN[1]}", "nobody"])
     with Provider(answer=lambda _: next(answers)) as provider:
-        url = f"{provider.url}/v1/chat/completions?pin=4711"
+        url = f"{provider.url}/v1/chat/completions?pin=pin-47-11"
         with scope.entered("step"):
             first = httpx.post(url, json=asked)
         other = {**asked, "metadata": {"user_ssn": "another"}}

@@ -73,7 +73,7 @@ def outcome(function: Callable[[Provider, str], Any], fault: str) -> tuple[str, 
             value = function(provider, fault)
             seen = value.model_dump_json() if hasattr(value, "model_dump_json") else str(value)
         except Exception as error:
-            cause = error.__cause__ or error.__context__
+            cause = error.__cause__
             seen = (
                 f"{type(error).__name__} {getattr(error, 'status_code', '')} {type(cause).__name__}"
             )

@@ -64,14 +64,19 @@ def _requesting(original: Any, module: ModuleType) -> Any:
             call = None
         if call is None:
             return await original(self, method, str_or_url, **options)
+        call.ask_usage()
+        sent = options if call.body is None else _asking(asked, call.body, options)
         try:
-            response = await seams.inside_async(original, self, method, str_or_url, **options)
+            response = await seams.inside_async(original, self, method, str_or_url, **sent)
+            if call.is_refused(response.status):
+                response.close()
+                response = await seams.inside_async(original, self, method, str_or_url, **options)
         except BaseException as error:
             call.failed(error)
             raise
         try:
             _start(call, response, is_decoded=is_decoded)
-            if not call.is_over:
+            if call.extra is not None or not call.is_over:
                 await _tee(call, response, module, reader)
         except (AttributeError, TypeError) as problem:
             call.failed(problem)
@@ -125,6 +130,18 @@ async def _asked(
         seams.notify(module, f"a body of type {type(data).__name__} can be read only once")
         return None
     return HttpRequest(method, str(url), list(headers.items()), body)
+
+
+def _asking(asked: HttpRequest | None, body: bytes, options: dict[str, Any]) -> dict[str, Any]:
+    """Options of a request that asks for more than the caller does."""
+    from multidict import CIMultiDict
+
+    headers = CIMultiDict(options.get("headers") or {})
+    headers["content-type"] = asked.header("content-type") if asked else "application/json"
+    headers["accept-encoding"] = "identity"  # what was asked for is taken out as it comes
+    headers.popall("content-length", None)
+    others = {name: value for name, value in options.items() if name not in ("json", "data")}
+    return {**others, "headers": headers, "data": body}
 
 
 def _start(call: Call, response: Any, *, is_decoded: bool) -> None:
@@ -188,9 +205,16 @@ def _reader_of(module: ModuleType) -> Any:
 
         async def _next(self) -> tuple[bytes, bool]:
             """Some bytes, and whether a chunk ends there; neither at the end."""
-            if self._inner is not None:
+            extra = None if self._call is None else self._call.extra
+            while self._inner is not None:
                 data, is_end = await self._inner.readchunk()
-                return bytes(data), is_end
+                if extra is None:
+                    return bytes(data), is_end
+                given = extra.without(bytes(data)) if data else b""
+                if not data and not is_end:
+                    return extra.rest(), False
+                if given:
+                    return given, is_end
             data = next(filter(None, self._chunks), b"")
             return data, bool(data) and self._is_split
 

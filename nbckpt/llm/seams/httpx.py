@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from nbckpt.llm import current, seams
+from nbckpt.llm.asked_usage import AskedUsage
 from nbckpt.llm.call import Call
 from nbckpt.llm.http_request import HttpRequest, RecordedResponse
 from nbckpt.llm.seams.begin import begin, begin_async
@@ -56,10 +57,27 @@ class _Made:
 
     def __init__(self, module: ModuleType) -> None:
         sync, asynchronous = module.SyncByteStream, module.AsyncByteStream
-        self._response = module.Response
+        self._request, self._response = module.Request, module.Response
+        self.reduced = type("Reduced", (_Reduced, sync), {})
+        self.reduced_async = type("ReducedAsync", (_ReducedAsync, asynchronous), {})
         self.teed = type("Teed", (_Teed, sync), {})
         self.teed_async = type("TeedAsync", (_TeedAsync, asynchronous), {})
         self._replayed = type("Replayed", (_Replayed, sync, asynchronous), {})
+
+    def request(self, request: Any, call: Call) -> Any:
+        """The request that is sent: with another body, if more is asked for."""
+        if call.body is None:
+            return request
+        headers = request.headers.copy()
+        headers.pop("content-length", None)
+        headers["accept-encoding"] = "identity"  # what was asked for is taken out as it comes
+        return self._request(
+            request.method,
+            request.url,
+            headers=headers,
+            content=call.body,
+            extensions=request.extensions,
+        )
 
     def answer(self, client: Any, request: Any, kept: RecordedResponse) -> Any:
         """The transport's recorded answer, as a response."""
@@ -85,12 +103,19 @@ def _sending(original: Any, made: _Made) -> Any:
             return original(self, request)
         if call.kept is not None:
             return made.answer(self, request, call.kept)
+        call.ask_usage()
         try:
-            response = seams.inside(original, self, request)
+            response = seams.inside(original, self, made.request(request, call))
+            if call.is_refused(response.status_code):
+                response.close()
+                response = seams.inside(original, self, request)
         except BaseException as error:
             call.failed(error)
             raise
+        response.request = request
         _start(call, response)
+        if call.extra is not None:
+            response.stream = made.reduced(response.stream, call.extra)
         if not call.is_over:
             response.stream = made.teed(response.stream, call)
             if response.is_stream_consumed:  # a transport of the user's that had it all
@@ -111,12 +136,19 @@ def _sending_async(original: Any, made: _Made) -> Any:
             return await original(self, request)
         if call.kept is not None:
             return made.answer(self, request, call.kept)
+        call.ask_usage()
         try:
-            response = await seams.inside_async(original, self, request)
+            response = await seams.inside_async(original, self, made.request(request, call))
+            if call.is_refused(response.status_code):
+                await response.aclose()
+                response = await seams.inside_async(original, self, request)
         except BaseException as error:
             call.failed(error)
             raise
+        response.request = request
         _start(call, response)
+        if call.extra is not None:
+            response.stream = made.reduced_async(response.stream, call.extra)
         if not call.is_over:
             response.stream = made.teed_async(response.stream, call)
             if response.is_stream_consumed:
@@ -214,6 +246,48 @@ class _TeedAsync:
     def elapsed(self) -> Any:
         """Elapsed time, which httpx2 asks the stream for."""
         return getattr(self._inner, "elapsed", None)
+
+
+class _Reduced:
+    """A stream without what was asked for besides."""
+
+    def __init__(self, inner: Any, extra: AskedUsage) -> None:
+        self._inner = inner
+        self._extra = extra
+
+    def __iter__(self) -> Iterator[bytes]:
+        for data in self._inner:
+            if given := self._extra.without(data):
+                yield given
+        if rest := self._extra.rest():
+            yield rest
+
+    def close(self) -> None:
+        self._inner.close()
+
+    @property
+    def elapsed(self) -> Any:
+        """Elapsed time, which httpx2 asks the stream for."""
+        return getattr(self._inner, "elapsed", None)
+
+
+class _ReducedAsync(_Reduced):
+    """As `_Reduced`, in an event loop."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        chunks = self._inner.__aiter__()
+        try:
+            async for data in chunks:
+                if given := self._extra.without(data):
+                    yield given
+            if rest := self._extra.rest():
+                yield rest
+        finally:
+            if (close := getattr(chunks, "aclose", None)) is not None:
+                await close()
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
 
 
 class _Replayed:

@@ -132,8 +132,10 @@ def events(ask: Ask, base: Json, reply: Reply) -> Iterator[Any]:
 
     def chunk(at: int, delta: Json, end: str | None = None) -> Json:
         part = {"index": at, "delta": delta, "logprobs": None, "finish_reason": end}
-        last = {"usage": usage(reply)} if mistral and end else {}
-        return {**base, "choices": [part], **last}
+        chunk = {**base, "choices": [part]}
+        if mistral:
+            return {**chunk, "usage": usage(reply)} if end else chunk
+        return {**chunk, "usage": None} if told else chunk
 
     for at in range(len(choices)):
         yield chunk(at, {"role": "assistant", "content": ""})
