@@ -22,6 +22,7 @@ from nbckpt.llm.prices import Price, load, price_of, window_of
 from nbckpt.runtime import clock
 from nbckpt.storage.spending import InFlight, Place, Spending
 from nbckpt.text.units import usd_text
+from nbckpt.timeline.recordings import RECORDING
 
 if TYPE_CHECKING:
     from nbckpt.llm.call import Call, Question
@@ -163,7 +164,7 @@ class SessionBudget:
         provider = question.endpoint.provider
         price = price_of(provider, model, call.usage, call.created_at, self._own())
         with self._lock:
-            longest = self._longest.get(model, 0)
+            longest = self._longest_of(model) or 0
             self._longest[model] = max(longest, call.usage.tokens_out or 0)
             reserved = self._reserved.get(call)
             usd = price.usd if price is not None else 0.0
@@ -284,7 +285,7 @@ class SessionBudget:
             members,
             question.asked.body,
             window=window_of(endpoint.provider, model),
-            longest=self._longest.get(model),
+            longest=self._longest_of(model),
         )
         price = price_of(endpoint.provider, model, bound.usage, clock.now(), self._own())
         if price is not None:
@@ -298,6 +299,14 @@ class SessionBudget:
             f" `%nbckpt budget {rule.usd:g} --unknown 0.01`"
         )
         raise BudgetError(message)
+
+    def _longest_of(self, model: str) -> int | None:
+        """Tokens of the longest answer of a model that this store knows; None if it knows none."""
+        if model not in self._longest:
+            records = self._session.store.records(RECORDING)
+            known = (r.get("tokens_out") for r in records if r.get("model") == model)
+            self._longest[model] = max((n for n in known if isinstance(n, int)), default=0)
+        return self._longest[model] or None
 
     def _assumed(self, call: Call, model: str, reserved: float, state: Outcome) -> float:
         """What a call counts of whose cost its provider did not say, or not all."""
