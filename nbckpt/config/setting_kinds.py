@@ -9,8 +9,6 @@ from typing import NamedTuple
 from nbckpt.config import auto_policy
 from nbckpt.config.amounts import bytes_of, count_of, seconds_of
 from nbckpt.config.budget_rule import SPANS, budget_of
-from nbckpt.config.model_prices import rates_of
-from nbckpt.config.record_hosts import fields_of, hosts_of
 
 _DAY_S = 86400
 _KEY_SOURCE = re.compile(r"(off|file:.+|env:[A-Za-z_]\w*|keyring(:.+)?)\Z")
@@ -62,6 +60,8 @@ def _policy(text: str) -> str:
 
 
 def _prices(text: str) -> str:
+    from nbckpt.config.model_prices import rates_of
+
     rates_of(text)
     return text
 
@@ -71,11 +71,15 @@ def _budget(text: str) -> str:
 
 
 def _hosts(text: str) -> str:
+    from nbckpt.config.record_hosts import hosts_of
+
     hosts_of(text)
     return text
 
 
 def _fields(text: str) -> str:
+    from nbckpt.config.record_hosts import fields_of
+
     fields_of(text)
     return text
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from nbckpt.llm.call import Question
+from nbckpt.llm.http_request import HttpRequest
+from nbckpt.llm.providers import Endpoint
+from nbckpt.llm.request_keys import Canonical
 
 _KINDS = frozenset({"chat", "completions"})
 _TELL_ANYWAY = frozenset({"mistral_ai", "perplexity"})
@@ -27,21 +28,21 @@ _refusing: set[str] = set()
 """Hosts that have refused it."""
 
 
-def body_asking(question: Question) -> bytes | None:
+def body_asking(endpoint: Endpoint, asked: HttpRequest, body: Canonical) -> bytes | None:
     """The body of a request that asks for usage, too; None if it is to be sent as it is."""
-    kind, members = question.endpoint.kind, question.body.members
+    kind, members = endpoint.kind, body.members
     if (
         members is None
         or kind.name not in _KINDS
         or kind.provider != "openai"
-        or question.endpoint.provider in _TELL_ANYWAY
+        or endpoint.provider in _TELL_ANYWAY
         or members.get("stream") is not True
-        or _host_of(question) in _refusing
+        or _host_of(asked) in _refusing
     ):
         return None
     options = members.get(_OPTION)
     if options is None and _OPTION not in members:
-        text = question.asked.body.rstrip()
+        text = asked.body.rstrip()
         if text.endswith(b"}"):
             return text[:-1] + b',"stream_options":{"include_usage":true}}'
     if isinstance(options, dict | None) and not (options or {}).get("include_usage"):
@@ -50,13 +51,13 @@ def body_asking(question: Question) -> bytes | None:
     return None
 
 
-def refused_by(question: Question) -> None:
+def refused_by(asked: HttpRequest) -> None:
     """Ask this host no more."""
-    _refusing.add(_host_of(question))
+    _refusing.add(_host_of(asked))
 
 
-def _host_of(question: Question) -> str:
-    return question.asked.url.partition("://")[2].partition("/")[0]
+def _host_of(asked: HttpRequest) -> str:
+    return asked.url.partition("://")[2].partition("/")[0]
 
 
 class AskedUsage:

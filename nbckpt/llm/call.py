@@ -27,7 +27,7 @@ from nbckpt.runtime.interrupts import held
 from nbckpt.timeline.recordings import Headers, Outcome
 
 if TYPE_CHECKING:
-    from nbckpt.llm.session_budget import Turn
+    from nbckpt.llm.budget_turns import Turn
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -185,7 +185,9 @@ class Call:
 
     def ask_usage(self) -> None:
         """Have a stream say what it took, as the seam can send another body."""
-        if self.may_ask and (body := asked_usage.body_asking(self.question)) is not None:
+        question = self.question
+        asking = (question.endpoint, question.asked, question.body)
+        if self.may_ask and (body := asked_usage.body_asking(*asking)) is not None:
             self.body, self.extra = body, AskedUsage()
 
     @_harmless
@@ -194,7 +196,7 @@ class Call:
         if self.body is None or status not in asked_usage.UNKNOWN:
             return False
         self.body = self.extra = None
-        asked_usage.refused_by(self.question)
+        asked_usage.refused_by(self.question.asked)
         return True
 
     # -- a seam calls these -------------------------------------------------------------------

@@ -10,6 +10,7 @@ from nbckpt.config.record_hosts import host_named
 from nbckpt.digests import Digest
 from nbckpt.errors import BudgetError, ReplayError
 from nbckpt.llm import providers, request_keys, scope
+from nbckpt.llm.budget_turns import Turn
 from nbckpt.llm.call import Call, Question
 from nbckpt.llm.flights import Landed
 from nbckpt.llm.http_request import HttpRequest
@@ -19,7 +20,7 @@ from nbckpt.llm.providers import Endpoint
 from nbckpt.llm.recording_writer import RecordingWriter
 from nbckpt.llm.replay import ReplayLookup
 from nbckpt.llm.request_keys import Canonical
-from nbckpt.llm.session_budget import SessionBudget, Turn
+from nbckpt.llm.session_budget import SessionBudget
 from nbckpt.llm.step_scope import Scope
 from nbckpt.llm.unkept_calls import UnkeptCalls
 from nbckpt.runtime.interrupts import whole

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary, finalize
@@ -16,6 +15,7 @@ from nbckpt.config.model_prices import Rate, rates_of
 from nbckpt.config.settings_sources import settings_of
 from nbckpt.errors import BudgetError, UsageError
 from nbckpt.llm import providers
+from nbckpt.llm.budget_turns import PATIENCE_S, Turn
 from nbckpt.llm.cost_bounds import FREE, bound_of, seen_of, thinks_unseen
 from nbckpt.llm.flights import running_task
 from nbckpt.llm.prices import Price, load, price_of, window_of
@@ -29,38 +29,7 @@ if TYPE_CHECKING:
     from nbckpt.session.session import Session
     from nbckpt.timeline.recordings import Outcome
 
-PATIENCE_S = 600.0
-"""Seconds that a call waits for others to cost less than they may: as long as the SDKs wait."""
-_POLL_S = 0.25
 _ROUNDING = 1e-9
-
-
-class Turn:
-    """What a call waits for whose turn has not come: that another one ends.
-
-    Attributes
-    ----------
-    landed
-        Done when one has ended.
-    until
-        When the call is stopped instead, by `time.monotonic`.
-    """
-
-    def __init__(self, question: Question, until: float) -> None:
-        self.landed: Future[None] = Future()
-        self.landed.set_running_or_notify_cancel()
-        self.until = until
-        self._question = question
-        self._looks_again = time.monotonic() + _POLL_S  # another process tells nobody
-
-    @property
-    def patience_s(self) -> float:
-        """Seconds until it is worth to look again."""
-        return min(self.until, self._looks_again) - time.monotonic()
-
-    def leave(self) -> None:
-        """Wait no more, and ask nothing."""
-        self._question.give_back()
 
 
 class _Reserved(NamedTuple):
@@ -149,7 +118,7 @@ class SessionBudget:
                 usd = self._admitted(call.question, rule, place, until, blocks=blocks, task=task)
                 if usd is None:
                     until = until or time.monotonic() + PATIENCE_S
-                    self._waiting.append(Turn(call.question, until))
+                    self._waiting.append(Turn(call.question.give_back, until))
                     return self._waiting[-1]
                 name = f"{self._session.id}-{id(call):x}-{time.monotonic_ns():x}"
                 write(Spending.begun(name, usd, place))

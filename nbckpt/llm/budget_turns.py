@@ -1,0 +1,44 @@
+"""Turns of calls for which a budget has no room until others have ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+
+PATIENCE_S = 600.0
+"""Seconds that a call waits for others to cost less than they may: as long as the SDKs wait."""
+_POLL_S = 0.25
+
+
+class Turn:
+    """What a call waits for whose turn has not come: that another one ends.
+
+    Parameters
+    ----------
+    give_back
+        Called if it is not to be asked at all.
+
+    Attributes
+    ----------
+    landed
+        Done when one has ended.
+    until
+        When the call is stopped instead, by `time.monotonic`.
+    """
+
+    def __init__(self, give_back: Callable[[], object], until: float) -> None:
+        self.landed: Future[None] = Future()
+        self.landed.set_running_or_notify_cancel()
+        self.until = until
+        self._give_back = give_back
+        self._looks_again = time.monotonic() + _POLL_S  # another process tells nobody
+
+    @property
+    def patience_s(self) -> float:
+        """Seconds until it is worth to look again."""
+        return min(self.until, self._looks_again) - time.monotonic()
+
+    def leave(self) -> None:
+        """Wait no more, and ask nothing."""
+        self._give_back()
