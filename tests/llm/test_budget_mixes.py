@@ -142,6 +142,7 @@ def test_no_mix_passes_its_budget(
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("first", range(1000, 2000, 100))
 def test_no_mix_of_many_passes_its_budget(
     tmp_path: Path, provider: Provider, workers: Workers, bill: Bill, first: int
