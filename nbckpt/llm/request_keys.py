@@ -53,12 +53,21 @@ def canonical(asked: HttpRequest) -> Canonical:
             return Canonical(asked.body.replace(found[1].encode(), b"boundary"), None)
         return Canonical(asked.body, None)
     try:
-        value = json.loads(asked.body)
+        value = json.loads(asked.body, parse_float=_number)
         text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         body = text.encode("utf-8", "surrogatepass")
     except (ValueError, RecursionError):
         return Canonical(asked.body, None)
     return Canonical(body, value if isinstance(value, dict) else None)
+
+
+def _number(text: str) -> int | float:
+    """A number that is whole is one number however it is written: ``1.0`` asks what ``1`` asks."""
+    number = float(text)
+    return int(number) if number.is_integer() and abs(number) < _WHOLE else number
+
+
+_WHOLE = 2.0**53
 
 
 def key_of(asked: HttpRequest, endpoint: Endpoint, body: Canonical) -> Digest:

@@ -403,3 +403,16 @@ def test_200_calls_at_once_are_all_kept(provider: Provider, recorded: Session) -
 
     assert again == first
     assert len(set(first)) == 200
+
+
+@pytest.mark.parametrize(("one", "other"), [(1, 1.0), (0, -0.0), (2.0, 2), (1e2, 100)])
+def test_a_number_is_one_however_it_is_written(
+    one: float, other: float, provider: Provider, recorded: Session
+) -> None:
+    with openai.OpenAI() as client:
+        with scope.entered("step"):
+            first = ask(client, temperature=one)
+        with scope.entered("step"):
+            assert ask(client, temperature=other) == first
+
+    assert provider.answered == 1

@@ -20,6 +20,7 @@ from nbckpt.storage import file_calls
 from nbckpt.storage.check import check
 from nbckpt.storage.key_sources import make_key
 from nbckpt.storage.rekeying import rekey
+from nbckpt.storage.spending import Place, Spending
 from nbckpt.storage.store import Store
 from tests.running import environment
 
@@ -119,6 +120,19 @@ def test_a_plain_store_is_encrypted_anew_and_plain_again(
 
 
 @pytest.mark.slow
+def test_what_model_calls_cost_goes_along(tmp_path: Path, keys: tuple[str, str]) -> None:
+    path = filled(tmp_path / "store")
+    spending = Spending(path)
+    place = Place("2026-11-30", "s", "n", "b")
+    with spending.turn() as write:
+        write(Spending.more(1.5, place))
+
+    rekey(path, new=keys[0])
+
+    with (there := Spending(path)).turn():
+        assert dict(there.paid) == {place: 1.5}
+
+
 def test_a_store_that_is_used_is_not_written_anew(tmp_path: Path, keys: tuple[str, str]) -> None:
     path = filled(tmp_path / "s")
     store = Store.open(path)
@@ -209,6 +223,7 @@ import itertools, os, signal, sys
 from pathlib import Path
 from nbckpt.storage import file_calls
 from nbckpt.storage.rekeying import rekey
+from nbckpt.storage.spending import Place, Spending
 
 path, key, new, last = Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
 count = itertools.count()
