@@ -133,17 +133,18 @@ def entered(step: str, cell_id: str | None = None) -> Iterator[Scope]:
         leave(place)
 
 
-def within(step: str) -> Scope | None:
-    """A step of its own within the one that runs; None outside of steps."""
+def within(step: str) -> Scope:
+    """A step of its own, within the one that runs if one does."""
     outer = here().scope
-    return None if outer is None else Scope(step, outer.cell_id, outer.is_fresh)
+    return Scope(step) if outer is None else Scope(step, outer.cell_id, outer.is_fresh)
 
 
-def inside(inner: Scope | None, function: Callable[..., _R], /, *args: Any, **options: Any) -> _R:
-    """Call a function whose model calls belong to `inner`, and are counted further out, too."""
+def inside(inner: Scope, function: Callable[..., _R], /, *args: Any, **options: Any) -> _R:
+    """Call a function whose model calls belong to `inner`, and are counted further out, too.
+
+    Threads that it begins follow the step around it: without one, their calls are of no step.
+    """
     outer = here()
-    if inner is None or outer.scope is None:
-        return function(*args, **options)
     place = replace(outer, scope=inner, outer=outer)
     try:
         return called_with(_here, place, function, *args, **options)
@@ -152,15 +153,13 @@ def inside(inner: Scope | None, function: Callable[..., _R], /, *args: Any, **op
 
 
 async def inside_async(
-    inner: Scope | None, function: Callable[..., Awaitable[_R]], /, *args: Any, **options: Any
+    inner: Scope, function: Callable[..., Awaitable[_R]], /, *args: Any, **options: Any
 ) -> _R:
     """As `inside`, of one to wait for.
 
     Not through `awaited_with`: an interrupt would leave a coroutine between the two unawaited.
     """
     outer, before = here(), _here.get()
-    if inner is None or outer.scope is None:
-        return await function(*args, **options)
     try:
         _here.set(replace(outer, scope=inner, outer=outer))
         answer = await function(*args, **options)
@@ -171,9 +170,9 @@ async def inside_async(
 
 
 @whole
-def _end(inner: Scope, outer: Scope) -> None:
+def _end(inner: Scope, outer: Scope | None) -> None:
     inner.settle()
-    if inner.around is None:  # an item counts where its step does
+    if inner.around is None and outer is not None:  # an item counts where its step does
         outer.absorb(inner)
 
 

@@ -180,7 +180,7 @@ class StepCall:
         plan = self.known.plan
         try:
             self.place.among.unanswered |= self.own.unanswered  # so is what calls this
-            if self.own.unanswered or (self._calls is not None and self._calls.is_unanswered):
+            if self.own.unanswered or self._calls.is_unanswered:
                 return self.keep_nothing("a question of it was not answered")
             self._require_unchanged()
             parts = encoded(value, plan.namespace)
