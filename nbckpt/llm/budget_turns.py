@@ -16,7 +16,7 @@ class Turn:
 
     Parameters
     ----------
-    give_back
+    give_up
         Called if it is not to be asked at all.
 
     Attributes
@@ -27,11 +27,11 @@ class Turn:
         When the call is stopped instead, by `time.monotonic`.
     """
 
-    def __init__(self, give_back: Callable[[], object], until: float) -> None:
+    def __init__(self, give_up: Callable[[], object], until: float) -> None:
         self.landed: Future[None] = Future()
         self.landed.set_running_or_notify_cancel()
         self.until = until
-        self._give_back = give_back
+        self._give_up = give_up
         self._looks_again = time.monotonic() + _POLL_S  # another process tells nobody
 
     @property
@@ -41,4 +41,4 @@ class Turn:
 
     def leave(self) -> None:
         """Wait no more, and ask nothing."""
-        self._give_back()
+        self._give_up()

@@ -183,6 +183,12 @@ class Call:
         """It is sent now, however long it has waited for that."""
         self.created_at, self._began = clock.now(), time.perf_counter()
 
+    def give_up(self) -> None:
+        """It is not sent: the next equal request stands in its place, and those go on who wait."""
+        self.question.give_back()
+        if self.flight is not None:
+            self.flight.land()
+
     def ask_usage(self) -> None:
         """Have a stream say what it took, as the seam can send another body."""
         question = self.question

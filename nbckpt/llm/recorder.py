@@ -203,7 +203,7 @@ class Recorder:
         try:
             call.awaited = self.budget.begin(call, blocks=blocks)
         except BudgetError:
-            question.give_back()
+            call.give_up()
             self.outcomes.count("stopped", question.endpoint.provider)
             raise
         if call.awaited is None:

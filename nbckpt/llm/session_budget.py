@@ -118,7 +118,7 @@ class SessionBudget:
                 usd = self._admitted(call.question, rule, place, until, blocks=blocks, task=task)
                 if usd is None:
                     until = until or time.monotonic() + PATIENCE_S
-                    self._waiting.append(Turn(call.question.give_back, until))
+                    self._waiting.append(Turn(call.give_up, until))
                     return self._waiting[-1]
                 name = f"{self._session.id}-{id(call):x}-{time.monotonic_ns():x}"
                 write(Spending.begun(name, usd, place))

@@ -357,3 +357,47 @@ def test_a_disk_that_takes_no_note_leaves_the_session_its_own(
 def test_what_is_no_budget_is_no_setting(recorded: Session, text: str) -> None:
     with pytest.raises(UsageError, match="budget is"):
         write_setting(recorded.store, "budget", text)
+
+
+def test_equal_calls_in_flight_put_aside_one_answer(provider: Provider, dear: Session) -> None:
+    nbckpt.budget(4.5)
+    provider.slow(first_s=0.2)
+
+    def call(_: int) -> str:
+        with openai.OpenAI(max_retries=0) as client:
+            return ask(client, max_tokens=40)
+
+    with scope.entered("step"), scope.recording(coalesce=True), ThreadPoolExecutor(3) as pool:
+        answers = list(pool.map(call, range(3)))
+
+    assert (len(set(answers)), provider.answered) == (1, 1)
+    with scope.entered("other"), scope.recording(coalesce=True), ThreadPoolExecutor(3) as pool:
+        stopped = [pool.submit(call, n) for n in range(3)]
+        problems = [future.exception(timeout=20) for future in stopped]
+    assert all(isinstance(problem, BudgetError) for problem in problems)
+
+
+def test_an_interrupt_of_one_that_waits_leaves_nothing_behind(
+    provider: Provider, dear: Session
+) -> None:
+    nbckpt.budget(4.5)
+    provider.slow(first_s=0.5)
+
+    async def ask_both() -> None:
+        async with openai.AsyncOpenAI(max_retries=0) as client:
+            said: Any = [{"role": "user", "content": "hi"}]
+
+            def asked() -> Any:
+                return client.chat.completions.create(model="m", messages=said, max_tokens=40)
+
+            first = asyncio.create_task(asked())
+            await asyncio.sleep(0.1)
+            with pytest.raises(asyncio.TimeoutError):
+                await asyncio.wait_for(asked(), 0.1)
+            await first
+
+    with scope.entered("step"):
+        asyncio.run(ask_both())
+
+    assert provider.answered == 1
+    assert nbckpt.budget() == "budget $4.50 per notebook: $1.00 paid, $3.50 left"

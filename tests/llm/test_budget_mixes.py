@@ -138,7 +138,7 @@ def check(tmp_path: Path, provider: Provider, workers: Workers, bill: Bill, seed
 def test_no_mix_passes_its_budget(
     tmp_path: Path, provider: Provider, workers: Workers, bill: Bill
 ) -> None:
-    check(tmp_path, provider, workers, bill, range(20))
+    check(tmp_path, provider, workers, bill, range(10))
 
 
 @pytest.mark.long
