@@ -122,9 +122,10 @@ class SessionBudget:
                     return self._waiting[-1]
                 name = f"{self._session.id}-{id(call):x}-{time.monotonic_ns():x}"
                 write(Spending.begun(name, usd, place))
-            forget = finalize(call, self._lost, name, usd).detach
+            dropped = finalize(call, self._lost, name, usd)
+            dropped.atexit = False  # a line that stays open counts in full, too
             thread = threading.get_ident()
-            self._reserve(call, _Reserved(name, usd, place, thread, task, forget))
+            self._reserve(call, _Reserved(name, usd, place, thread, task, dropped.detach))
         return None
 
     def ended(self, call: Call, model: str, state: Outcome) -> Price | None:
@@ -212,6 +213,8 @@ class SessionBudget:
         model = providers.model_of(question.endpoint, question.body.members)
         usd, is_known = self._bound(question, model, rule)
         left = rule.usd - paid - aside
+        if is_known and usd <= 0:
+            return 0.0
         if not is_known:  # of the first call of a model nothing tells: it goes alone
             usd = max(usd, rule.usd - paid) if rule.usd > paid else usd + _ROUNDING * 2
         if usd <= left + _ROUNDING:
