@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 _MOST_BYTES = 64 << 20
 """To build and compare a larger value would take longer than to keep it once more."""
 _BY_THEIR_BYTES = ("matplotlib.", "numpy.", "torch.")
-"""Values of which equal bytes tell more than a comparison (flags, views), or that open a figure."""
+"""Modules of values that count as changed if their bytes did, without being built and compared.
+
+A comparison does not see flags and views, and a figure opens itself as it is built.
+"""
 
 
 def would_lose(session: SessionParts, target: Checkpoint) -> bool:

@@ -23,7 +23,7 @@ from nbckpt.session.session import Session
 from nbckpt.steps.rerun.plan import Plan, made_between
 from nbckpt.steps.rerun.reachability import is_unreached
 from nbckpt.steps.restore import cherry_pick
-from nbckpt.steps.restore.effects import reproduce
+from nbckpt.steps.restore.effects import of_variables, reproduce
 from nbckpt.timeline.records import event_record
 
 
@@ -114,16 +114,7 @@ class Line:
             name = min(changed)
             needed = min({*live[name].needs} & (names | made))
             return (), (f"{name!r} needs {needed!r} as it is now",)
-        given = replace(
-            checkpoint,
-            bound=tuple(sorted(names | made)),
-            in_place=(),
-            passive={},
-            key=None,
-            refused=(),
-            observed={},
-        )
-        problems = reproduce(self.session, given)
+        problems = reproduce(self.session, of_variables(checkpoint, names | made))
         return ((), problems) if problems else (tuple(sorted(names)), ())
 
     def _same(self, names: Set[str], live: Manifest, kept: Manifest) -> set[str]:

@@ -139,5 +139,5 @@ def newly_named(
             continue
         held_already = set(live[name].needs if name in live else ())
         if needed := sorted(set(variable.needs) & (built | (same - held_already))):
-            reasons.append(f"it gives the name {needed[0]!r} to what {name!r} holds")
+            reasons.append(f"it makes {needed[0]!r} anew, and {name!r} holds the one that is there")
     return reasons

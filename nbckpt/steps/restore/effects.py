@@ -7,7 +7,7 @@ Where that is impossible, the cell runs instead, and the reason is reported.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -70,10 +70,15 @@ def reproduce_variable(session: Session, checkpoint: Checkpoint, name: str) -> t
     """Bring back one variable of a checkpoint; if it cannot be, the reasons, as of `reproduce`."""
     if name not in session.timeline.manifest(checkpoint.id):
         return (f"{name!r} was not kept",)
-    alone = replace(
-        checkpoint, bound=(name,), in_place=(), passive={}, key=None, refused=(), observed={}
+    return reproduce(session, of_variables(checkpoint, {name}))
+
+
+def of_variables(checkpoint: Checkpoint, names: Collection[str]) -> Checkpoint:
+    """A checkpoint of which some variables alone are to come back, and nothing else that it did."""
+    bound = tuple(sorted(names))
+    return replace(
+        checkpoint, bound=bound, in_place=(), passive={}, key=None, refused=(), observed={}
     )
-    return reproduce(session, alone)
 
 
 def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
@@ -136,13 +141,13 @@ def _aliases(
     # Only where a whole group is: else the rest of it must be replaced together. So it must be
     # with a class that is replaced, which the live variable is not of.
     built = bound & set(loaded.values)
-    whole = {
+    are_whole = {
         n
         for n in aliases
         if bound.intersection(manifest[n].group) <= aliases.keys()
         and built.isdisjoint(manifest[n].needs)
     }
-    return {n: m for n, m in aliases.items() if n in whole}
+    return {n: m for n, m in aliases.items() if n in are_whole}
 
 
 def _is_same(loaded: restore.Loaded, name: str, mate: str) -> bool:
@@ -195,9 +200,9 @@ def _bind(
     bound.bind(session.namespace, manifest)
     session.namespace.update({n: session.namespace[mate] for n, mate in aliases.items()})
     workspace.observer.bound({*checkpoint.bound, *names})
-    whole = {n for n in values if set(manifest[n].group) <= values.keys() | loaded.unchanged}
+    have_group = {n for n in values if set(manifest[n].group) <= values.keys() | loaded.unchanged}
     kept, replaced = workspace.capturer.manifest(), {*values, *aliases, *gone}
-    workspace.capturer.adopt({n: manifest[n] for n in whole}, gone)
+    workspace.capturer.adopt({n: manifest[n] for n in have_group}, gone)
     # What stays and shared an object with what was replaced shares it no more: its blob still
     # holds the old value of that, too.
     parted = {n for n in kept.keys() - replaced if not replaced.isdisjoint(kept[n].group)}
@@ -212,7 +217,14 @@ def _bind(
     # What was kept by the name of a definition that went is kept with it from now on.
     needing = {n for n in kept.keys() - replaced if not replaced.isdisjoint(kept[n].needs)}
     workspace.tracker.touched(
-        {*parted, *parted_from, *needing, *aliases, *aliases.values(), *(values.keys() - whole)}
+        {
+            *parted,
+            *parted_from,
+            *needing,
+            *aliases,
+            *aliases.values(),
+            *(values.keys() - have_group),
+        }
     )
     namespace_restore.note_seeds(session, checkpoint, loaded)
     session.position.is_exact = False  # who knows where it is then says so
