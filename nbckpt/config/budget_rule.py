@@ -30,8 +30,13 @@ class BudgetRule(NamedTuple):
     unknown_usd: float | None = None
 
     def __str__(self) -> str:
-        unknown = "" if self.unknown_usd is None else f" unknown {self.unknown_usd:g}"
-        return f"{self.usd:.10g} per {self.per}{unknown}"
+        unknown = "" if self.unknown_usd is None else f" unknown {_text_of(self.unknown_usd)}"
+        return f"{_text_of(self.usd)} per {self.per}{unknown}"
+
+
+def _text_of(usd: float) -> str:
+    """An amount without an exponent, however small it is."""
+    return f"{usd:.15f}".rstrip("0").rstrip(".")
 
 
 def budget_of(text: str) -> BudgetRule | None:

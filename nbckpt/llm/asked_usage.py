@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 from nbckpt.llm.http_request import HttpRequest
@@ -18,7 +19,7 @@ _KINDS = frozenset({"chat", "completions"})
 _TELL_ANYWAY = frozenset({"mistral_ai", "perplexity"})
 """Providers whose streams always say it."""
 _OPTION = "stream_options"
-_END = re.compile(rb"\r?\n\r?\n")
+_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _NULL = re.compile(rb',\s*"usage":\s*null|"usage":\s*null\s*,\s*')
 """Nothing of a text: in that the quotation marks have a backslash."""
 
@@ -38,6 +39,7 @@ def body_asking(endpoint: Endpoint, asked: HttpRequest, body: Canonical) -> byte
         or endpoint.provider in _TELL_ANYWAY
         or members.get("stream") is not True
         or _host_of(asked) in _refusing
+        or _is_signed(asked)
     ):
         return None
     options = members.get(_OPTION)
@@ -49,6 +51,25 @@ def body_asking(endpoint: Endpoint, asked: HttpRequest, body: Canonical) -> byte
         asking = {**members, _OPTION: {**(options or {}), "include_usage": True}}
         return json.dumps(asking, separators=(",", ":")).encode()
     return None
+
+
+_SIGNATURES = frozenset(
+    {"content-digest", "content-md5", "digest", "signature", "x-amz-content-sha256", "x-signature"}
+)
+_SIGNING = ("aws4", "digest", "hmac", "signature")
+
+
+def _is_signed(asked: HttpRequest) -> bool:
+    """True if a request says what its body is, so that another body would not be its own."""
+    names = {name for name, _ in asked.headers}
+    return not _SIGNATURES.isdisjoint(names) or asked.header("authorization").lower().startswith(
+        _SIGNING
+    )
+
+
+def is_refusal(answer: bytes) -> bool:
+    """True if an answer with an error speaks of what was asked for more."""
+    return _OPTION.encode() in answer or b"include_usage" in answer
 
 
 def refused_by(asked: HttpRequest) -> None:
@@ -67,15 +88,18 @@ class AskedUsage:
     ----------
     event
         The one that says what the stream took, as JSON; None as long as it has not come.
+    decode
+        Undoes the encoding of a server that encodes though it was asked not to.
     """
 
     def __init__(self) -> None:
         self.event: dict[str, Any] | None = None
+        self.decode: Callable[[bytes], bytes] = bytes
         self._held = b""
 
     def without(self, data: bytes) -> bytes:
         """The whole events of what has come and was not given yet, without what was asked for."""
-        data = self._held + data
+        data = self._held + self.decode(data)
         end = 0
         events = []
         for found in _END.finditer(data):

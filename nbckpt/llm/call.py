@@ -197,9 +197,14 @@ class Call:
             self.body, self.extra = body, AskedUsage()
 
     @_harmless
-    def is_refused(self, status: int) -> bool:
-        """True if a server does not take what was asked for more: it is to be sent as it is."""
-        if self.body is None or status not in asked_usage.UNKNOWN:
+    def may_be_refused(self, status: int) -> bool:
+        """True if a server may not take what was asked for more: its answer tells."""
+        return self.body is not None and status in asked_usage.UNKNOWN
+
+    @_harmless
+    def is_refused(self, answer: bytes) -> bool:
+        """True if what was asked for more is not taken: the request is to be sent as it is."""
+        if not asked_usage.is_refusal(answer):
             return False
         self.body = self.extra = None
         asked_usage.refused_by(self.question.asked)
@@ -282,7 +287,9 @@ class Call:
         self.is_over = True
         if self.is_streamed and not self._written:
             self._keep("done" if self._is_enough and not self._problem() else "partial")
-        if self.flight is not None and not self._written:
+        if not self.is_streamed:
+            self._writer.failed(self, "the answer was not read")
+        elif self.flight is not None and not self._written:
             self.flight.land()
 
     @_harmless

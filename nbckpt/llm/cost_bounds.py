@@ -24,9 +24,10 @@ _TIMES = ("n", "best_of", "candidateCount", "candidate_count")
 _OPTIONS = ("generationConfig", "generation_config", "options")
 _ELSEWHERE = re.compile(
     rb'"(?:previous_response_id|conversation|file_id|file_ids|file_uri|fileUri|file_url|cachedContent'
-    rb'|container|vector_store_ids|prompt_id)"\s*:|"url"\s*:\s*"https?:|"image_url"\s*:\s*"https?:'
+    rb'|container|vector_store_ids|prompt_id|file_data)"\s*:|"url"\s*:\s*"https?:'
+    rb'|"image_url"\s*:\s*"https?:|application/pdf|"type"\s*:\s*"(?:document|input_file)"'
 )
-"""In bodies that name what else goes in, of a length that they do not tell."""
+"""In bodies that name what else goes in, of a length that they do not tell, or pack it."""
 
 _LONGEST = (
     (re.compile(r"gpt-(?:4o|4o-mini)(?:-20\d\d.*)?"), 16_384),
@@ -108,7 +109,14 @@ def _most_out(
     if stated is None:
         own = next((most for name, most in _LONGEST if name.fullmatch(model)), window)
         stated = own if own is not None else longest
-    return None if stated is None else stated * max(1, _number(members, _TIMES) or 1)
+    prompts = members.get("prompt")
+    times = len(prompts) if isinstance(prompts, list) and _are_several(prompts) else 1
+    return None if stated is None else stated * times * max(1, _number(members, _TIMES) or 1)
+
+
+def _are_several(prompts: list[Any]) -> bool:
+    """True of a list of prompts, and not of one prompt as a list of tokens."""
+    return any(isinstance(prompt, str | list) for prompt in prompts)
 
 
 def _number(members: Mapping[str, Any], names: tuple[str, ...]) -> int | None:

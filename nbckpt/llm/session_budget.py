@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary, finalize
 
@@ -20,6 +22,7 @@ from nbckpt.llm.cost_bounds import FREE, bound_of, seen_of, thinks_unseen
 from nbckpt.llm.flights import running_task
 from nbckpt.llm.prices import Price, load, price_of, window_of
 from nbckpt.runtime import clock
+from nbckpt.runtime.gc_pause import uncollected
 from nbckpt.storage.spending import InFlight, Place, Spending
 from nbckpt.text.units import usd_text
 from nbckpt.timeline.recordings import RECORDING
@@ -30,6 +33,9 @@ if TYPE_CHECKING:
     from nbckpt.timeline.recordings import Outcome
 
 _ROUNDING = 1e-9
+_MOST_AROUND = 64
+_around: ContextVar[tuple[str, ...]] = ContextVar("nbckpt_budget_around", default=())
+"""Calls that this task has begun, and those that began it: they may wait for it."""
 
 
 class _Reserved(NamedTuple):
@@ -71,6 +77,7 @@ class SessionBudget:
         self._reserved: WeakKeyDictionary[Call, _Reserved] = WeakKeyDictionary()
         self._counted: WeakKeyDictionary[Call, float] = WeakKeyDictionary()
         self._waiting: list[Turn] = []
+        self._dropped: deque[tuple[str, float]] = deque()
         self._longest: dict[str, int] = {}
         self._rates: tuple[str, Mapping[str, Rate]] = ("", {})
         self._rule: BudgetRule | None = budget_of(session.settings.budget)
@@ -108,48 +115,67 @@ class SessionBudget:
             If it may pass the budget: then it is not sent.
         """
         load()
-        rule, place, task = self.rule, self._place(), running_task()
-        until = call.awaited.until if isinstance(call.awaited, Turn) else None
-        with self._lock:
+        rule, place, until = self.rule, self._place(), None
+        with self._alone():
+            if isinstance(call.awaited, Turn):
+                until = call.awaited.until
+                self._waiting = [turn for turn in self._waiting if turn is not call.awaited]
             if rule is None:
-                self._reserve(call, _Reserved(None, 0.0, place, 0, None, _nothing))
+                self._reserved[call] = _Reserved(None, 0.0, place, 0, None, _nothing)
                 return None
-            with self._turn() as write:
-                usd = self._admitted(call.question, rule, place, until, blocks=blocks, task=task)
+            with self._line() as write:
+                task = None if blocks else running_task()
+                usd = self._admitted(call.question, rule, place, until, task=task)
                 if usd is None:
                     until = until or time.monotonic() + PATIENCE_S
                     self._waiting.append(Turn(call.give_up, until))
                     return self._waiting[-1]
-                name = f"{self._session.id}-{id(call):x}-{time.monotonic_ns():x}"
-                write(Spending.begun(name, usd, place))
-            dropped = finalize(call, self._lost, name, usd)
-            dropped.atexit = False  # a line that stays open counts in full, too
-            thread = threading.get_ident()
-            self._reserve(call, _Reserved(name, usd, place, thread, task, dropped.detach))
+                self._put_aside(call, usd, place, write)
         return None
+
+    def _put_aside(
+        self, call: Call, usd: float, place: Place, write: Callable[[dict[str, Any]], None]
+    ) -> None:
+        name = f"{self._session.id}-{id(call):x}-{time.monotonic_ns():x}"
+        write(Spending.begun(name, usd, place))
+        dropped = finalize(call, self._dropped.append, (name, usd))
+        dropped.atexit = False  # a line that stays open counts in full, too
+        self._reserved[call] = _Reserved(
+            name, usd, place, threading.get_ident(), running_task(), dropped.detach
+        )
+        _around.set((*_around.get(), name)[-_MOST_AROUND:])
 
     def ended(self, call: Call, model: str, state: Outcome) -> Price | None:
         """What an answered call cost; None where that is not known, which is not nothing."""
-        question = call.question
-        provider = question.endpoint.provider
-        price = price_of(provider, model, call.usage, call.created_at, self._own())
-        with self._lock:
-            longest = self._longest_of(model) or 0
-            self._longest[model] = max(longest, call.usage.tokens_out or 0)
+        price = self._price(call, model)
+        with self._alone():
+            for name in {model, self._asked(call)}:
+                longest = self._longest_of(name) or 0
+                self._longest[name] = max(longest, call.usage.tokens_out or 0)
             reserved = self._reserved.get(call)
-            usd = price.usd if price is not None else 0.0
-            if (
-                reserved is not None
-                and reserved.id is not None
-                and (price is None or state != "done")
-            ):
+            if price is not None and (reserved is None or reserved.id is None or state == "done"):
+                usd = price.usd
+            elif reserved is not None and reserved.id is not None:
                 usd = self._assumed(call, model, reserved.usd, state)
+            else:  # nothing new is known of one that is counted
+                usd = self._counted.get(call, 0.0)
             self._settle(call, usd)
         return price
 
+    def _price(self, call: Call, model: str) -> Price | None:
+        """The price of what a call took: of the model that answered, or that was asked."""
+        provider, own, asked = call.question.endpoint.provider, self._own(), self._asked(call)
+        names = (asked, model) if asked in own and model not in own else (model, asked)
+        prices = (price_of(provider, n, call.usage, call.created_at, own) for n in names)
+        return next((price for price in prices if price is not None), None)
+
+    def _asked(self, call: Call) -> str:
+        question = call.question
+        return providers.model_of(question.endpoint, question.body.members)
+
     def failed(self, call: Call, error: BaseException | str) -> None:
         """Note that a call was not answered: whether it cost something is not known of all."""
-        with self._lock:
+        with self._alone():
             if (reserved := self._reserved.get(call)) is None:
                 return
             if reserved.id is None or call.status >= 300 or not _was_sent(error):
@@ -169,7 +195,19 @@ class SessionBudget:
         return lambda place: getattr(place, rule.per) == getattr(here, rule.per)
 
     @contextmanager
-    def _turn(self) -> Iterator[Callable[[dict[str, Any]], None]]:
+    def _alone(self) -> Iterator[None]:
+        """One thread at once, in which no object of the notebook goes meanwhile."""
+        with self._lock, uncollected():
+            while self._dropped:  # calls that nobody holds any more, and of whose end nobody told
+                name, usd = self._dropped.popleft()
+                self.paid_usd += usd
+                self.assumed_usd += usd
+                with self._line() as write:
+                    write(Spending.ended(name, usd))
+            yield
+
+    @contextmanager
+    def _line(self) -> Iterator[Callable[[dict[str, Any]], None]]:
         """The store's file; if the disk refuses, what this session knows of it."""
         spending = self._spending
         with ExitStack() as stack:
@@ -203,7 +241,6 @@ class SessionBudget:
         place: Place,
         until: float | None,
         *,
-        blocks: bool,
         task: object,
     ) -> float | None:
         """What a call has to put aside; None if it has to wait."""
@@ -221,7 +258,7 @@ class SessionBudget:
             return max(usd, 0.0)
         is_late = until is not None and time.monotonic() >= until
         fits_alone = usd <= rule.usd - paid + _ROUNDING
-        if fits_alone and not is_late and self._may_end(in_flight, blocks=blocks, task=task):
+        if fits_alone and not is_late and self._may_end(in_flight, task):
             return None
         flying = f", and what is in flight may cost {usd_text(aside)}" if aside > 0 else ""
         hint = "" if is_known else "; it sets no limit of its answer: give it `max_tokens`"
@@ -232,17 +269,21 @@ class SessionBudget:
         )
         raise BudgetError(message)
 
-    def _may_end(self, in_flight: Mapping[str, InFlight], *, blocks: bool, task: object) -> bool:
-        """True if some call in flight is not one that this one would keep from ending."""
+    def _may_end(self, in_flight: Mapping[str, InFlight], task: object) -> bool:
+        """True if some call in flight is not one that this one would keep from ending.
+
+        It does so for one of its own thread, or of its own task (None: it holds up the thread),
+        and of whoever began that task.
+        """
         own = {r.id: r for r in self._reserved.values()}
-        me = threading.get_ident()
+        me, around = threading.get_ident(), _around.get()
         for name, other in in_flight.items():
+            if name in around:
+                continue
             if (reserved := own.get(name)) is None:
                 if other.may_end and not name.startswith(f"{self._session.id}-"):
                     return True
-            elif reserved.thread != me or (
-                not blocks and task is not None and reserved.task is not task
-            ):
+            elif reserved.thread != me or (task is not None and reserved.task is not task):
                 return True
         return False
 
@@ -264,10 +305,10 @@ class SessionBudget:
             return price.usd * bound.factor, bound.is_known
         if rule.unknown_usd is not None:
             return rule.unknown_usd, True
+        priced = f'say one with `%nbckpt config prices "{model}=0.5/1.5"`, or ' if model else "say "
         message = (
             f"no price is known of {model or endpoint.path!r}, so that the budget of"
-            f" {usd_text(rule.usd)} stops its calls: say one with `%nbckpt config prices"
-            f' "{model or "MODEL"}=0.5/1.5"`, or what each such call counts with'
+            f" {usd_text(rule.usd)} stops its calls: {priced}what each such call counts with"
             f" `%nbckpt budget {rule.usd:g} --unknown 0.01`"
         )
         raise BudgetError(message)
@@ -291,9 +332,6 @@ class SessionBudget:
         self.assumed_usd += usd
         return usd
 
-    def _reserve(self, call: Call, reserved: _Reserved) -> None:
-        self._reserved[call] = reserved
-
     def _settle(self, call: Call, usd: float) -> None:
         """Write down what a call cost, and let those go on who wait."""
         reserved = self._reserved.pop(call, None)
@@ -303,11 +341,11 @@ class SessionBudget:
         self.paid_usd += usd - before
         if reserved is not None and reserved.id is not None:
             reserved.forget()
-            with self._turn() as write:
+            with self._line() as write:
                 write(Spending.ended(reserved.id, usd))
         elif usd != before:
             place = reserved.place if reserved is not None else self._place()
-            with self._turn() as write:
+            with self._line() as write:
                 write(Spending.more(usd - before, place))
         self._wake()
 
@@ -316,15 +354,6 @@ class SessionBudget:
         for turn in turns:
             with suppress(Exception):  # who waits may have been cancelled
                 turn.landed.set_result(None)
-
-    def _lost(self, name: str, usd: float) -> None:
-        """Count a call that nobody holds any more, and of whose end nobody told."""
-        with self._lock:
-            self.paid_usd += usd
-            self.assumed_usd += usd
-            with self._turn() as write:
-                write(Spending.ended(name, usd))
-            self._wake()
 
     def _own(self) -> Mapping[str, Rate]:
         text = self._session.settings.prices
@@ -352,13 +381,27 @@ class SessionBudget:
             )
             raise UsageError(message)
         write_setting(self._session.store, "budget", "" if rule is None else str(rule))
-        self._wake()
+        with self._alone():
+            if rule is not None:
+                self._put_aside_for_all(rule)
+            self._wake()
+
+    def _put_aside_for_all(self, rule: BudgetRule) -> None:
+        """Put aside what calls may cost that were sent before there was a budget."""
+        for call, reserved in list(self._reserved.items()):
+            if reserved.id is None:
+                try:
+                    usd, _ = self._bound(call.question, self._asked(call), rule)
+                except BudgetError:  # no price is known
+                    continue
+                with self._line() as write:
+                    self._put_aside(call, usd, reserved.place, write)
 
     def text(self) -> str:
         """Limit, amount paid and amount left, in one line."""
         if (rule := self.rule) is None:
             return f"no budget; {usd_text(self.paid_usd)} paid in this session"
-        with self._lock, self._turn():
+        with self._alone(), self._line():
             is_meant = self._is_meant(rule, self._place())
             paid = self._spending.total(is_meant)
             aside = sum(call.usd for call in self._spending.open_in(is_meant).values())
@@ -390,7 +433,8 @@ def _was_sent(error: BaseException | str) -> bool:
         name = type(problem).__name__
         if isinstance(problem, ConnectionRefusedError) or name in _UNSENT:
             return False
-        problem = getattr(problem, "reason", None) or problem.__cause__ or problem.__context__
+        # Not its context: that may be an error that the notebook was about to handle.
+        problem = getattr(problem, "reason", None) or problem.__cause__
         problem = problem if isinstance(problem, BaseException) else None
     return True
 

@@ -21,6 +21,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -108,6 +109,7 @@ class Spending:
         self._path = store / FILE
         self._lock_path = store / FOLDER / LOCK
         self._mutex = threading.RLock()
+        self._fd: int | None = None
         self._known: tuple[int, int] | None = None
         self._size = 0
 
@@ -115,22 +117,31 @@ class Spending:
     def turn(self) -> Iterator[Callable[[dict[str, Any]], None]]:
         """What is known holds within the block, which gets a function that writes a line.
 
+        A thread may take a turn within its own: code of the notebook that is run as an object goes
+        may end a call.
+
         Raises
         ------
         OSError
             If the disk refuses.
         """
         with self._mutex:
+            if self._fd is not None:
+                yield partial(self._add, self._fd)
+                return
             lock = open_lock(self._lock_path)
             try:
                 with suppress(OSError):  # some network file systems know no locks
                     file_calls.files.flock(lock, fcntl.LOCK_EX)
-                fd = self._looked_at()
+                self._fd = fd = self._looked_at()
                 try:
-                    yield lambda line: self._add(fd, line)
+                    yield partial(self._add, fd)
                 finally:
+                    self._fd = None
                     file_calls.files.close(fd)
             finally:
+                with suppress(OSError):  # a child that was forked meanwhile has it open, too
+                    file_calls.files.flock(lock, fcntl.LOCK_UN)
                 file_calls.files.close(lock)
 
     def total(self, is_meant: Callable[[Place], bool]) -> float:

@@ -85,7 +85,8 @@ def budget(
         What they are for: ``"notebook"`` (as if nothing is said), ``"session"``, ``"day"`` or
         ``"branch"``.
     unknown
-        What a call counts, in US dollars, whose price is not known. Else it is stopped.
+        What a call counts, in US dollars, whose price is not known. Else it is stopped; so it is
+        again with ``float("inf")``.
 
     Returns
     -------
@@ -116,6 +117,7 @@ def budget(
         message = f"budget: per {per!r}; it is {', '.join(SPANS[:-1])} or {SPANS[-1]}"
         raise UsageError(message)
     kept = unknown if unknown is not None or before is None else before.unknown_usd
+    kept = None if kept == float("inf") else kept
     if _amount(usd) == float("inf"):
         recorder.budget.set(None)
     else:

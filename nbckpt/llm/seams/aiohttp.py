@@ -68,8 +68,7 @@ def _requesting(original: Any, module: ModuleType) -> Any:
         sent = options if call.body is None else _asking(asked, call.body, options)
         try:
             response = await seams.inside_async(original, self, method, str_or_url, **sent)
-            if call.is_refused(response.status):
-                response.close()
+            if call.may_be_refused(response.status) and call.is_refused(await response.read()):
                 response = await seams.inside_async(original, self, method, str_or_url, **options)
         except BaseException as error:
             call.failed(error)

@@ -11,7 +11,7 @@ from datetime import timedelta
 from types import ModuleType
 from typing import Any
 
-from nbckpt.llm import current, seams
+from nbckpt.llm import bodies, current, seams
 from nbckpt.llm.asked_usage import AskedUsage
 from nbckpt.llm.call import Call
 from nbckpt.llm.http_request import HttpRequest, RecordedResponse
@@ -69,7 +69,8 @@ class _Made:
         if call.body is None:
             return request
         headers = request.headers.copy()
-        headers.pop("content-length", None)
+        for name in ("content-length", "transfer-encoding"):
+            headers.pop(name, None)
         headers["accept-encoding"] = "identity"  # what was asked for is taken out as it comes
         return self._request(
             request.method,
@@ -78,6 +79,11 @@ class _Made:
             content=call.body,
             extensions=request.extensions,
         )
+
+    @staticmethod
+    def kept(response: Any, chunks: list[bytes]) -> RecordedResponse:
+        """A response that was read, to be read once more."""
+        return RecordedResponse(response.status_code, response.headers.multi_items(), chunks)
 
     def answer(self, client: Any, request: Any, kept: RecordedResponse) -> Any:
         """The transport's recorded answer, as a response."""
@@ -106,13 +112,21 @@ def _sending(original: Any, made: _Made) -> Any:
         call.ask_usage()
         try:
             response = seams.inside(original, self, made.request(request, call))
-            if call.is_refused(response.status_code):
-                response.close()
-                response = seams.inside(original, self, request)
+            if call.may_be_refused(response.status_code):
+                read = response.is_stream_consumed  # a transport of the user's that had it all
+                raw = [response.content] if read else list(response.iter_raw())
+                kept = made.kept(response, raw)
+                response = (
+                    seams.inside(original, self, request)
+                    if call.is_refused(b"".join(kept.chunks))
+                    else made.answer(self, request, kept)
+                )
         except BaseException as error:
             call.failed(error)
             raise
         response.request = request
+        if call.extra is not None:
+            _decode(call.extra, response)
         _start(call, response)
         if call.extra is not None:
             response.stream = made.reduced(response.stream, call.extra)
@@ -139,13 +153,21 @@ def _sending_async(original: Any, made: _Made) -> Any:
         call.ask_usage()
         try:
             response = await seams.inside_async(original, self, made.request(request, call))
-            if call.is_refused(response.status_code):
-                await response.aclose()
-                response = await seams.inside_async(original, self, request)
+            if call.may_be_refused(response.status_code):
+                read = response.is_stream_consumed
+                raw = [response.content] if read else [c async for c in response.aiter_raw()]
+                kept = made.kept(response, raw)
+                response = (
+                    await seams.inside_async(original, self, request)
+                    if call.is_refused(b"".join(kept.chunks))
+                    else made.answer(self, request, kept)
+                )
         except BaseException as error:
             call.failed(error)
             raise
         response.request = request
+        if call.extra is not None:
+            _decode(call.extra, response)
         _start(call, response)
         if call.extra is not None:
             response.stream = made.reduced_async(response.stream, call.extra)
@@ -171,6 +193,14 @@ def _may_be_call(request: Any) -> bool:
 def _asked(request: Any, body: bytes) -> HttpRequest:
     headers = [(name.lower(), value) for name, value in request.headers.multi_items()]
     return HttpRequest(request.method, str(request.url), headers, body)
+
+
+def _decode(extra: AskedUsage, response: Any) -> None:
+    """Have the caller get a stream decoded that a server encodes though it was asked not to."""
+    encoding = response.headers.get("content-encoding", "")
+    if encoding and (undo := bodies.decoder(encoding)) is not None:
+        extra.decode = undo
+        del response.headers["content-encoding"]
 
 
 def _start(call: Call, response: Any) -> None:
