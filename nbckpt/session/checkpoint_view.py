@@ -11,7 +11,7 @@ from nbckpt.capture.trust_gate import require_trusted_value
 from nbckpt.codecs.loading import Loading, decode
 from nbckpt.codecs.stored_names import stored
 from nbckpt.digests import Json
-from nbckpt.errors import UsageError, VariableNotFoundError
+from nbckpt.errors import CheckpointNotFoundError, UsageError, VariableNotFoundError
 from nbckpt.fingerprint.random_generators import NAMES
 from nbckpt.model import Cell, Checkpoint, Manifest, Refusal, Variable
 from nbckpt.session.checkpoint_facts import VALUE, as_answer, fact_of, value_answer
@@ -170,6 +170,25 @@ class Look:
         the cells before it that are kept with it.
         """
         return dict(self._fact("metadata"))
+
+
+class PrunedLook:
+    """What a variable held of a checkpoint that is there no more: it says so when it is asked."""
+
+    def __init__(self, arguments: tuple[object, ...]) -> None:
+        self._arguments = arguments
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return stored("look"), self._arguments
+
+    def __repr__(self) -> str:
+        return f"<checkpoint {str(self._arguments[0])[:8]}, which was pruned>"
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        message = f"checkpoint {str(self._arguments[0])[:8]!r} is there no more: it was pruned"
+        raise CheckpointNotFoundError(message)
 
 
 class _Globals(dict[str, object]):

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from nbckpt.model import Checkpoint
     from nbckpt.reports.diff import Difference
-    from nbckpt.session.checkpoint_view import Look
+    from nbckpt.session.checkpoint_view import Look, PrunedLook
     from nbckpt.session.session import Session
 
 ON_A_SCREEN = 100
@@ -134,24 +134,24 @@ def get(ref: str | Look) -> Look:
     return Look(session, found, asked_for)
 
 
-def look_at(checkpoint_id: str, tags: Sequence[str] = (), note: str = "") -> Look:
-    """The look that a variable held.
-
-    Raises
-    ------
-    CheckpointNotFoundError
-        If its checkpoint is there no more.
-    """
-    from nbckpt.session.checkpoint_view import Look
+def look_at(checkpoint_id: str, tags: Sequence[str] = (), note: str = "") -> Look | PrunedLook:
+    """The look that a variable held; of a checkpoint that is there no more, what says so."""
+    from nbckpt.session.checkpoint_view import Look, PrunedLook
 
     session = current_session.session()
-    checkpoint = session.position.resolve(checkpoint_id)
+    try:
+        checkpoint = session.position.resolve(checkpoint_id)
+    except NbckptError:
+        return PrunedLook((checkpoint_id, *((tags, note) if tags or note else ())))
     return Look(session, replace(checkpoint, tags=tuple(tags), note=note))
 
 
-def values_at(checkpoint_id: str) -> Mapping[str, object]:
+def values_at(checkpoint_id: str) -> Mapping[str, object] | PrunedLook:
     """The values of a look that a variable held, as `look_at`."""
-    return look_at(checkpoint_id).values
+    from nbckpt.session.checkpoint_view import PrunedLook
+
+    look = look_at(checkpoint_id)
+    return look if isinstance(look, PrunedLook) else look.values
 
 
 @declare("show", "all that is known of one checkpoint", REF, *OF_NOTEBOOK, function=get)

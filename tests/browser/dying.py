@@ -23,7 +23,7 @@ CELLS = (
     "import nbckpt\nwith nbckpt.checkpoint('embed', vars=['vectors']) as step:\n"
     "    for doc in step.track(docs):\n"
     "        open('did', 'a').write(f'{doc} ')\n"
-    "        time.sleep(float(open('pace').read()))\n"
+    "        time.sleep(float(open(os.getcwd() + '-pace').read()))\n"  # of no cell's files
     "        vectors.append(doc * 2)",
     f"%%checkpoint train\n{LOG.format('train')}\nmodel = sum(vectors)",
     "print('model', model)",
@@ -78,7 +78,7 @@ class Dying(Notebook):
 
     def pace(self, seconds: float) -> None:
         """How long the loop takes for an item, from now on."""
-        (self.folder / "pace").write_text(str(seconds))
+        self.folder.with_name(f"{self.folder.name}-pace").write_text(str(seconds))
 
     def did(self) -> Counter[str]:
         """How often each part of the cells was done."""

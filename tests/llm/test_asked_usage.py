@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import re
 from dataclasses import replace
@@ -144,3 +145,59 @@ def test_who_does_not_want_it_has_it_left(provider: Provider, recorded: Session)
         chunks_of(client)
 
     assert "stream_options" not in provider.requests[0].body
+
+
+def test_a_refusal_of_something_else_is_the_callers(recorded: Session) -> None:
+    sent = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        sent.append(json.loads(request.read()))
+        return httpx.Response(400, json={"error": {"message": "maximum context length"}})
+
+    url = "http://127.0.0.1:9/v1/chat/completions"
+    with httpx.Client(transport=httpx.MockTransport(handle)) as client, scope.entered("step"):
+        for _ in range(2):
+            answer = client.post(url, json=body(stream=True))
+            assert (answer.status_code, "context length" in answer.text) == (400, True)
+
+    assert ["stream_options" in each for each in sent] == [True, True]
+
+
+def test_a_signed_body_is_sent_as_it_is(provider: Provider, recorded: Session) -> None:
+    url = f"{provider.url}/v1/chat/completions"
+    with scope.entered("step"):
+        httpx.post(url, json=body(stream=True), headers={"content-digest": "sha-256=:x:"})
+
+    assert "stream_options" not in provider.requests[0].body
+
+
+def test_a_body_that_a_generator_gives_is_sent_whole(provider: Provider, recorded: Session) -> None:
+    parts = (part for part in [json.dumps(body(stream=True)).encode()])
+    with scope.entered("step"):
+        answer = httpx.post(
+            f"{provider.url}/v1/chat/completions",
+            content=parts,
+            headers={"content-type": "application/json"},
+        )
+
+    assert answer.text.endswith("data: [DONE]\n\n")
+    assert records_of(recorded)[0]["tokens_out"] > 0
+
+
+def test_a_stream_that_is_encoded_all_the_same_is_decoded(recorded: Session) -> None:
+    events = b'data: {"choices":[{"delta":{"content":"a"}}],"usage":null}\n\n' + (
+        b'data: {"choices":[],"usage":{"completion_tokens":2,"prompt_tokens":1}}\n\ndata: [DONE]\n\n'
+    )
+
+    def handle(_: httpx.Request) -> httpx.Response:
+        headers = {"content-type": "text/event-stream", "content-encoding": "gzip"}
+        return httpx.Response(200, headers=headers, stream=httpx.ByteStream(gzip.compress(events)))
+
+    url = "http://127.0.0.1:9/v1/chat/completions"
+    with httpx.Client(transport=httpx.MockTransport(handle)) as client, scope.entered("step"):
+        seen = client.post(url, json=body(stream=True)).text
+    with httpx.Client(transport=httpx.MockTransport(handle)) as client, scope.entered("step"):
+        again = client.post(url, json=body(stream=True)).text
+
+    assert seen == again == 'data: {"choices":[{"delta":{"content":"a"}}]}\n\ndata: [DONE]\n\n'
+    assert records_of(recorded)[0]["tokens_out"] == 2

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import httpx
 import openai
 import pytest
+import requests
 
 import nbckpt
 from nbckpt.config.budget_rule import BudgetRule
@@ -23,7 +26,7 @@ from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
-from tests.llm.asking import ask, records_of
+from tests.llm.asking import ask, body, records_of
 
 DEAR = "m=0/100000"
 """An answer of ten tokens costs a dollar."""
@@ -401,3 +404,129 @@ def test_an_interrupt_of_one_that_waits_leaves_nothing_behind(
 
     assert provider.answered == 1
     assert nbckpt.budget() == "budget $4.50 per notebook: $1.00 paid, $3.50 left"
+
+
+def test_streams_that_are_left_to_the_collector_hold_nobody(
+    provider: Provider, dear: Session
+) -> None:
+    nbckpt.budget(10**6)
+    with openai.OpenAI(max_retries=0) as client, scope.entered("step"):
+        for n in range(150):
+            said: Any = [{"role": "user", "content": str(n)}]
+            for chunk in client.chat.completions.create(
+                model="m", messages=said, stream=True, max_tokens=40
+            ):
+                if chunk.choices[0].delta.content:
+                    break
+        gc.collect()
+        ask(client, "last", max_tokens=10)
+
+    assert nbckpt.budget().startswith("budget $1,000,000.00 per notebook: $601.00 paid")
+
+
+def test_the_last_piece_of_a_stream_gives_nothing_back(provider: Provider, dear: Session) -> None:
+    nbckpt.budget(9)
+    url = f"{provider.url}/v1/chat/completions"
+    asked = {**body(stream=True), "max_tokens": 20}
+
+    def answered() -> int:
+        for n in range(9):
+            try:
+                with requests.post(url, json=asked, stream=True, timeout=20) as answer:
+                    assert list(answer.iter_lines(chunk_size=1))
+            except BudgetError:
+                return n
+        return 9
+
+    assert 0 < answered() < 9
+    recorder = current.recorder()
+    assert recorder is not None
+    assert recorder.budget.paid_usd > 7
+
+
+def test_what_the_notebook_was_handling_says_nothing_of_a_call(
+    provider: Provider, dear: Session
+) -> None:
+    nbckpt.budget(3)
+    provider.slow(first_s=5)
+    with openai.OpenAI(max_retries=0, timeout=0.05) as client, scope.entered("step"):
+        try:
+            raise ConnectionRefusedError
+        except ConnectionRefusedError:
+            with pytest.raises(openai.APITimeoutError):
+                ask(client, max_tokens=20)
+
+    assert nbckpt.budget().startswith("budget $3.00 per notebook: $2.00 paid, $1.00 left")
+
+
+def test_a_call_does_not_wait_for_the_stream_that_waits_for_it(
+    provider: Provider, dear: Session
+) -> None:
+    nbckpt.budget(5.5)
+
+    async def nested() -> None:
+        async with openai.AsyncOpenAI(max_retries=0) as client:
+            said: Any = [{"role": "user", "content": "hi"}]
+            stream = await client.chat.completions.create(
+                model="m", messages=said, stream=True, max_tokens=30
+            )
+            async for _ in stream:
+                inner = client.chat.completions.create(model="m", messages=said, max_tokens=30)
+                await asyncio.wait_for(inner, 10)
+
+    with scope.entered("step"), pytest.raises(BudgetError, match="in flight may cost"):
+        asyncio.run(nested())
+
+
+def test_a_budget_that_is_set_meanwhile_knows_what_is_in_flight(
+    provider: Provider, dear: Session
+) -> None:
+    provider.slow(first_s=0.5)
+
+    def call(n: int) -> str:
+        with openai.OpenAI(max_retries=0) as client, scope.entered("step"):
+            return ask(client, str(n), max_tokens=10)
+
+    with ThreadPoolExecutor(5) as pool:
+        calls = [pool.submit(call, n) for n in range(3)]
+        while len(provider.requests) < 3:
+            time.sleep(0.01)
+        assert nbckpt.budget(3.5).endswith("at most $3.00 in flight, $0.50 left")
+        with pytest.raises(BudgetError):
+            call(9)
+        assert len({future.result() for future in calls}) == 3
+
+
+@pytest.mark.parametrize("usd", [0.00005, 1e-9, 123_456_789_012.0, 0.1 + 0.2])
+def test_every_amount_can_be_set(usd: float, recorded: Session) -> None:
+    recorded.settings = replace(recorded.settings, prices=DEAR)
+
+    nbckpt.budget(usd, unknown=0.00001)
+
+    recorder = current.recorder()
+    assert recorder is not None
+    assert recorder.budget.rule == BudgetRule(pytest.approx(usd), "notebook", 0.00001)
+    nbckpt.budget(usd, unknown=float("inf"))
+    assert recorder.budget.rule == BudgetRule(pytest.approx(usd), "notebook", None)
+
+
+def test_several_prompts_are_several_answers(provider: Provider, dear: Session) -> None:
+    nbckpt.budget(15)
+    with (
+        openai.OpenAI(max_retries=0) as client,
+        scope.entered("step"),
+        pytest.raises(BudgetError, match=r"may cost \$50.00"),
+    ):
+        client.completions.create(model="m", prompt=["a", "b", "c", "d", "e"], max_tokens=100)
+
+
+def test_an_answer_that_is_closed_unread_is_not_in_flight(
+    provider: Provider, dear: Session
+) -> None:
+    nbckpt.budget(5.5)
+    with httpx.Client() as client, scope.entered("step"):
+        url = f"{provider.url}/v1/chat/completions"
+        request = client.build_request("POST", url, json={**body(), "max_tokens": 50})
+        answer = client.send(request, stream=True)
+        answer.close()
+        assert nbckpt.budget().startswith("budget $5.50 per notebook: $5.00 paid, $0.50 left")

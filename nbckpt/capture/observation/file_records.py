@@ -32,6 +32,7 @@ class FoundFiles:
     files: dict[str, None] = field(default_factory=dict)
     written: set[str] = field(default_factory=set)
     rewritten: set[str] = field(default_factory=set)  # were read before
+    touched: set[str] = field(default_factory=set)  # changed meanwhile, whoever did that
     appended: dict[str, bool] = field(default_factory=dict)  # whether nothing else was done to it
     listed: dict[str, None] = field(default_factory=dict)
     trees: dict[str, None] = field(default_factory=dict)
@@ -55,6 +56,7 @@ def record_of(found: FoundFiles, places: Places) -> dict[str, Json]:
         "files": states,
         "written": sorted(short(f) for f in found.written if short(f) in states),
         "rewritten": sorted(short(f) for f in found.rewritten if short(f) in states),
+        "touched": sorted(short(f) for f in found.touched - found.written if short(f) in states),
         "appended": sorted(short(f) for f, only in found.appended.items() if only),
         "listed": {short(f): names_in(f) for f in found.listed if f not in trees},
         "trees": {short(f): tree_of(f) for f in trees},

@@ -90,6 +90,7 @@ class Files(Audited):
             names = names_of_tree(ran.tree, ran.namespace)
             reads = {*ran.key.inputs, *ran.key.functions, *names.loads, *names.binds}
             found = self._found(window, ran, reads)
+            found.touched = {f for f in found.files if _is_newer(f, window.since_ns)}
             observed = record_of(found, self._places)
             if versions := versions_of(reads, names.imports, ran.namespace):
                 observed["versions"] = versions
@@ -119,9 +120,11 @@ class Files(Audited):
         """A file that was only read, and has changed since; None if there is none.
 
         One that has come may be of the item that was cut short, and one that is gone was done with.
+        What changed while the step ran is taken for the step's own: not every write is seen.
         """
         kept: Any = observed or {}
-        written, full = {*kept.get("written", ())}, self._places.full
+        written = {*kept.get("written", ()), *kept.get("touched", ())}
+        full = self._places.full
         with audit.paused():
             files = {
                 file: state
@@ -235,3 +238,11 @@ class Files(Audited):
             return None
         found.is_relative = found.is_relative or not os.path.isabs(text_of(path) or "/")  # noqa: PTH117
         return whole
+
+
+def _is_newer(path: str, since_ns: int) -> bool:
+    """True if a file was changed since then."""
+    try:
+        return Path(path).stat().st_mtime_ns >= since_ns
+    except OSError:
+        return False

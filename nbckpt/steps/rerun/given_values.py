@@ -92,16 +92,24 @@ def made_of_itself(tree: ast.Module, names: Set[str]) -> set[str]:
                 | ast.ClassDef(name=name)
             ):
                 bound[name] += 1
+            case ast.ExceptHandler(name=str() as name) | ast.MatchAs(name=str() as name):
+                bound[name] += 1
             case ast.alias():
                 bound[node.asname or node.name.partition(".")[0]] += 1
         match node:
             case ast.AugAssign(target=ast.Name(id=name)):
                 made[name] += 1
             case ast.Assign(targets=targets, value=value):
-                made.update(_names_in(targets) & _read_in(value))
+                made.update(_names_in(targets) & _read_outside(value))
             case ast.AnnAssign(target=target, value=ast.expr() as value):
-                made.update(_names_in([target]) & _read_in(value))
+                made.update(_names_in([target]) & _read_outside(value))
     return {name for name in names if made[name] and made[name] == bound[name]}
+
+
+def _read_outside(value: ast.expr) -> frozenset[str]:
+    """Variables of the notebook that an expression reads: not those of a lambda's own."""
+    expression = ast.copy_location(ast.Expr(value), value)
+    return code.names_of_tree(ast.Module([expression], [])).reads
 
 
 def _names_in(targets: list[ast.expr]) -> set[str]:

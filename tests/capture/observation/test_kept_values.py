@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from nbckpt.errors import CheckpointNotFoundError
 from tests.notebooks import restart
 
 
@@ -229,3 +230,16 @@ def test_a_rerun_runs_an_unmarked_cell_that_asks(two: Any, before: str, asks: st
     run(two, "%rerun")
 
     assert (two.user_ns["best"], two.user_ns["z"]) == (70, 71)
+
+
+def test_a_look_at_a_checkpoint_that_was_pruned_costs_itself_alone(two: Any) -> None:
+    run(two, "%%checkpoint held\nlooks = {'a': nbckpt.get('one'), 'b': [1, 2]}")
+    run(two, "%nbckpt prune --keep-last 1")
+    restart(two)
+    run(two, "%resume")
+
+    looks = two.user_ns["looks"]
+    assert looks["b"] == [1, 2]
+    assert "which was pruned" in repr(looks["a"])
+    with pytest.raises(CheckpointNotFoundError, match="is there no more"):
+        _ = looks["a"].values

@@ -84,3 +84,26 @@ def test_a_loop_that_ended_is_not_gone_on_with(
     notebook.run_cell("os.environ['STATE_K'] = '2'")
 
     assert play(notebook, more) == ["a", "2", "b", "2", "c", "2"]
+
+
+@pytest.mark.parametrize(
+    "writes",
+    [
+        "import pandas as pd; pd.DataFrame({'n': [name]}).to_parquet('out.parquet')",
+        "import sqlite3; db = sqlite3.connect('cache.db'); _ = db.execute('create table if not"
+        " exists t (n)'); _ = db.execute('insert into t values (?)', [name]); db.commit();"
+        " db.close()",
+        "import shelve; cache = shelve.open('cache'); cache[name] = 1; cache.close()",
+        "import subprocess; _ = subprocess.run(['sh', '-c', 'echo x >> made'])",
+    ],
+)
+def test_what_it_writes_unseen_does_not_have_the_loop_begin_anew(
+    notebook: Any, writes: str
+) -> None:
+    more = f"print(name, file=(log := open('log', 'a'))); log.close(); {writes}"
+    play(notebook, more)
+    notebook.run_cell(f"name = 'more'; {writes}")  # an item that was killed when it had written
+    Path("go").touch()
+
+    assert play(notebook, more) == ["a", "b", "c"]
+    assert Path("log").read_text().split().count("a.txt") == 1
