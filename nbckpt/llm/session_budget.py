@@ -13,19 +13,17 @@ from weakref import WeakKeyDictionary, finalize
 
 from nbckpt.config.budget_rule import BudgetRule, budget_of
 from nbckpt.config.config_file import write_setting
-from nbckpt.config.model_prices import Rate, rates_of
 from nbckpt.config.settings_sources import settings_of
 from nbckpt.errors import BudgetError, UsageError
-from nbckpt.llm import providers
+from nbckpt.llm import budget_texts
 from nbckpt.llm.budget_turns import PATIENCE_S, Turn
-from nbckpt.llm.cost_bounds import FREE, bound_of, seen_of, thinks_unseen
+from nbckpt.llm.call_costs import CallCosts, model_asked, was_sent
 from nbckpt.llm.flights import running_task
-from nbckpt.llm.prices import Price, load, price_of, window_of
+from nbckpt.llm.prices import Price, load
 from nbckpt.runtime import clock
 from nbckpt.runtime.gc_pause import uncollected
 from nbckpt.storage.spending import InFlight, Place, Spending
 from nbckpt.text.units import usd_text
-from nbckpt.timeline.recordings import RECORDING
 
 if TYPE_CHECKING:
     from nbckpt.llm.call import Call, Question
@@ -78,8 +76,7 @@ class SessionBudget:
         self._counted: WeakKeyDictionary[Call, float] = WeakKeyDictionary()
         self._waiting: list[Turn] = []
         self._dropped: deque[tuple[str, float]] = deque()
-        self._longest: dict[str, int] = {}
-        self._rates: tuple[str, Mapping[str, Rate]] = ("", {})
+        self._costs = CallCosts(session)
         self._rule: BudgetRule | None = budget_of(session.settings.budget)
         self._stamp: object = None
         self._has_told = False
@@ -147,38 +144,26 @@ class SessionBudget:
 
     def ended(self, call: Call, model: str, state: Outcome) -> Price | None:
         """What an answered call cost; None where that is not known, which is not nothing."""
-        price = self._price(call, model)
+        price = self._costs.price(call, model)
         with self._alone():
-            for name in {model, self._asked(call)}:
-                longest = self._longest_of(name) or 0
-                self._longest[name] = max(longest, call.usage.tokens_out or 0)
+            self._costs.note(call, model)
             reserved = self._reserved.get(call)
             if price is not None and (reserved is None or reserved.id is None or state == "done"):
                 usd = price.usd
             elif reserved is not None and reserved.id is not None:
-                usd = self._assumed(call, model, reserved.usd, state)
+                usd = self._costs.assumed(call, model, reserved.usd, state)
+                self.assumed_usd += usd
             else:  # nothing new is known of one that is counted
                 usd = self._counted.get(call, 0.0)
             self._settle(call, usd)
         return price
-
-    def _price(self, call: Call, model: str) -> Price | None:
-        """The price of what a call took: of the model that answered, or that was asked."""
-        provider, own, asked = call.question.endpoint.provider, self._own(), self._asked(call)
-        names = (asked, model) if asked in own and model not in own else (model, asked)
-        prices = (price_of(provider, n, call.usage, call.created_at, own) for n in names)
-        return next((price for price in prices if price is not None), None)
-
-    def _asked(self, call: Call) -> str:
-        question = call.question
-        return providers.model_of(question.endpoint, question.body.members)
 
     def failed(self, call: Call, error: BaseException | str) -> None:
         """Note that a call was not answered: whether it cost something is not known of all."""
         with self._alone():
             if (reserved := self._reserved.get(call)) is None:
                 return
-            if reserved.id is None or call.status >= 300 or not _was_sent(error):
+            if reserved.id is None or call.status >= 300 or not was_sent(error):
                 self._settle(call, 0.0)
             else:
                 self.assumed_usd += reserved.usd
@@ -247,8 +232,7 @@ class SessionBudget:
         is_meant = self._is_meant(rule, place)
         paid, in_flight = self._spending.total(is_meant), self._spending.open_in(is_meant)
         aside = sum(other.usd for other in in_flight.values())
-        model = providers.model_of(question.endpoint, question.body.members)
-        usd, is_known = self._bound(question, model, rule)
+        usd, is_known = self._costs.bound(question, rule)
         left = rule.usd - paid - aside
         if is_known and usd <= 0:
             return 0.0
@@ -260,13 +244,9 @@ class SessionBudget:
         fits_alone = usd <= rule.usd - paid + _ROUNDING
         if fits_alone and not is_late and self._may_end(in_flight, task):
             return None
-        flying = f", and what is in flight may cost {usd_text(aside)}" if aside > 0 else ""
-        hint = "" if is_known else "; it sets no limit of its answer: give it `max_tokens`"
-        message = (
-            f"the budget of {usd_text(rule.usd)} per {rule.per} stops this call of {model!r}: the "
-            f"calls before it cost {usd_text(paid)}{flying}, and this one may cost {usd_text(usd)}"
-            f"{hint}; raise it with `%nbckpt budget USD`, or end it with `%nbckpt budget off`"
-        )
+        message = budget_texts.stopped(rule, model_asked(question), usd, paid, aside)
+        if not is_known:
+            message += budget_texts.STATE_A_LIMIT
         raise BudgetError(message)
 
     def _may_end(self, in_flight: Mapping[str, InFlight], task: object) -> bool:
@@ -286,51 +266,6 @@ class SessionBudget:
             elif reserved.thread != me or (task is not None and reserved.task is not task):
                 return True
         return False
-
-    def _bound(self, question: Question, model: str, rule: BudgetRule) -> tuple[float, bool]:
-        """The most that a call may cost, and whether that is known."""
-        endpoint, members = question.endpoint, question.body.members or {}
-        if endpoint.kind.name in FREE:
-            return 0.0, True
-        bound = bound_of(
-            endpoint.kind.name,
-            model,
-            members,
-            question.asked.body,
-            window=window_of(endpoint.provider, model),
-            longest=self._longest_of(model),
-        )
-        price = price_of(endpoint.provider, model, bound.usage, clock.now(), self._own())
-        if price is not None:
-            return price.usd * bound.factor, bound.is_known
-        if rule.unknown_usd is not None:
-            return rule.unknown_usd, True
-        priced = f'say one with `%nbckpt config prices "{model}=0.5/1.5"`, or ' if model else "say "
-        message = (
-            f"no price is known of {model or endpoint.path!r}, so that the budget of"
-            f" {usd_text(rule.usd)} stops its calls: {priced}what each such call counts with"
-            f" `%nbckpt budget {rule.usd:g} --unknown 0.01`"
-        )
-        raise BudgetError(message)
-
-    def _longest_of(self, model: str) -> int | None:
-        """Tokens of the longest answer of a model that this store knows; None if it knows none."""
-        if model not in self._longest:
-            records = self._session.store.records(RECORDING)
-            known = (r.get("tokens_out") for r in records if r.get("model") == model)
-            self._longest[model] = max((n for n in known if isinstance(n, int)), default=0)
-        return self._longest[model] or None
-
-    def _assumed(self, call: Call, model: str, reserved: float, state: Outcome) -> float:
-        """What a call counts of whose cost its provider did not say, or not all."""
-        usd = reserved
-        if state == "done" and call.events and not thinks_unseen(model):
-            usage = seen_of(call.events, call.question.asked.body)
-            provider = call.question.endpoint.provider
-            price = price_of(provider, model, usage, call.created_at, self._own())
-            usd = reserved if price is None else min(price.usd, reserved)
-        self.assumed_usd += usd
-        return usd
 
     def _settle(self, call: Call, usd: float) -> None:
         """Write down what a call cost, and let those go on who wait."""
@@ -355,12 +290,6 @@ class SessionBudget:
             with suppress(Exception):  # who waits may have been cancelled
                 turn.landed.set_result(None)
 
-    def _own(self) -> Mapping[str, Rate]:
-        text = self._session.settings.prices
-        if text != self._rates[0]:
-            self._rates = (text, rates_of(text))
-        return self._rates[1]
-
     # -- doors --------------------------------------------------------------------------------
 
     def set(self, rule: BudgetRule | None) -> None:
@@ -373,7 +302,7 @@ class SessionBudget:
         StoreError
             If the disk refuses.
         """
-        knows_none = not self._own() and load().result() is None
+        knows_none = not self._costs.own_rates and load().result() is None
         if rule is not None and rule.unknown_usd is None and knows_none:
             message = (
                 "budget: no prices are known here: `pip install 'nbckpt[prices]'`, or say them "
@@ -391,7 +320,7 @@ class SessionBudget:
         for call, reserved in list(self._reserved.items()):
             if reserved.id is None:
                 try:
-                    usd, _ = self._bound(call.question, self._asked(call), rule)
+                    usd, _ = self._costs.bound(call.question, rule)
                 except BudgetError:  # no price is known
                     continue
                 with self._line() as write:
@@ -405,45 +334,8 @@ class SessionBudget:
             is_meant = self._is_meant(rule, self._place())
             paid = self._spending.total(is_meant)
             aside = sum(call.usd for call in self._spending.open_in(is_meant).values())
-        parts = [f"{usd_text(paid)} paid"]
-        if aside:
-            parts.append(f"at most {usd_text(aside)} in flight")
-        parts.append(f"{usd_text(max(0.0, rule.usd - paid - aside))} left")
-        told = f"budget {usd_text(rule.usd)} per {rule.per}: {', '.join(parts)}"
-        if rule.unknown_usd is not None:
-            told += f"; calls without a price count {usd_text(rule.unknown_usd)} each"
-        if self.assumed_usd:
-            told += (
-                f"; in this session at most {usd_text(self.assumed_usd)} of it for answers that"
-                " did not tell what they took, or whose end nobody saw"
-            )
-        return told
+        return budget_texts.standing(rule, paid, aside, self.assumed_usd)
 
 
 def _nothing() -> None:
     pass
-
-
-def _was_sent(error: BaseException | str) -> bool:
-    """False if a request has failed before it could reach anybody."""
-    seen: set[int] = set()
-    problem = error if isinstance(error, BaseException) else None
-    while problem is not None and id(problem) not in seen:
-        seen.add(id(problem))
-        name = type(problem).__name__
-        if isinstance(problem, ConnectionRefusedError) or name in _UNSENT:
-            return False
-        # Not its context: that may be an error that the notebook was about to handle.
-        problem = getattr(problem, "reason", None) or problem.__cause__
-        problem = problem if isinstance(problem, BaseException) else None
-    return True
-
-
-_UNSENT = frozenset(
-    {
-        "ClientConnectorError", "ConnectError", "ConnectTimeout", "ConnectTimeoutError", "gaierror",
-        "NameResolutionError", "NewConnectionError", "PoolTimeout", "SSLCertVerificationError",
-        "UnsupportedProtocol",
-    }
-)  # fmt: skip
-"""Names of errors of the HTTP libraries that come before anything is sent."""

@@ -1,0 +1,145 @@
+"""Costs of calls: what one may cost before it is sent, and what it did cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from nbckpt.config.budget_rule import BudgetRule
+from nbckpt.config.model_prices import Rate, rates_of
+from nbckpt.errors import BudgetError
+from nbckpt.llm import providers
+from nbckpt.llm.cost_bounds import FREE, bound_of, seen_of, thinks_unseen
+from nbckpt.llm.prices import Price, price_of, window_of
+from nbckpt.runtime import clock
+from nbckpt.text.units import usd_text
+from nbckpt.timeline.recordings import RECORDING
+
+if TYPE_CHECKING:
+    from nbckpt.llm.call import Call, Question
+    from nbckpt.session.session import Session
+    from nbckpt.timeline.recordings import Outcome
+
+
+class CallCosts:
+    """Prices of a session's calls, by its settings and by what its store has seen of models."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._longest: dict[str, int] = {}
+        self._rates: tuple[str, Mapping[str, Rate]] = ("", {})
+
+    @property
+    def own_rates(self) -> Mapping[str, Rate]:
+        """The user's own prices, by model."""
+        text = self._session.settings.prices
+        if text != self._rates[0]:
+            self._rates = (text, rates_of(text))
+        return self._rates[1]
+
+    # -- before
+
+    def bound(self, question: Question, rule: BudgetRule) -> tuple[float, bool]:
+        """The most that a call may cost in US dollars, and whether that is known.
+
+        Raises
+        ------
+        BudgetError
+            If no price is known of it, and the budget does not say what it counts.
+        """
+        endpoint, members = question.endpoint, question.body.members or {}
+        model = model_asked(question)
+        if endpoint.kind.name in FREE:
+            return 0.0, True
+        bound = bound_of(
+            endpoint.kind.name,
+            model,
+            members,
+            question.asked.body,
+            window=window_of(endpoint.provider, model),
+            longest=self._longest_of(model),
+        )
+        price = price_of(endpoint.provider, model, bound.usage, clock.now(), self.own_rates)
+        if price is not None:
+            return price.usd * bound.factor, bound.is_known
+        if rule.unknown_usd is not None:
+            return rule.unknown_usd, True
+        priced = f'say one with `%nbckpt config prices "{model}=0.5/1.5"`, or ' if model else "say "
+        message = (
+            f"no price is known of {model or endpoint.path!r}, so that the budget of"
+            f" {usd_text(rule.usd)} stops its calls: {priced}what each such call counts with"
+            f" `%nbckpt budget {rule.usd:g} --unknown 0.01`"
+        )
+        raise BudgetError(message)
+
+    def _longest_of(self, model: str) -> int | None:
+        """Tokens of the longest answer of a model that this store knows; None if it knows none."""
+        if model not in self._longest:
+            records = self._session.store.records(RECORDING)
+            known = (r.get("tokens_out") for r in records if r.get("model") == model)
+            self._longest[model] = max((n for n in known if isinstance(n, int)), default=0)
+        return self._longest[model] or None
+
+    # -- after
+
+    def note(self, call: Call, model: str) -> None:
+        """Take note of the length of an answer."""
+        for name in {model, model_asked(call.question)}:
+            longest = self._longest_of(name) or 0
+            self._longest[name] = max(longest, call.usage.tokens_out or 0)
+
+    def price(self, call: Call, model: str) -> Price | None:
+        """The price of what a call took: of the model that answered, or that was asked."""
+        provider, own, asked = (
+            call.question.endpoint.provider,
+            self.own_rates,
+            model_asked(call.question),
+        )
+        names = (asked, model) if asked in own and model not in own else (model, asked)
+        prices = (price_of(provider, n, call.usage, call.created_at, own) for n in names)
+        return next((price for price in prices if price is not None), None)
+
+    def assumed(self, call: Call, model: str, reserved: float, state: Outcome) -> float:
+        """What a call counts of whose cost its provider did not say, or not all.
+
+        Parameters
+        ----------
+        reserved
+            The most that it may cost.
+        """
+        if state == "done" and call.events and not thinks_unseen(model):
+            usage = seen_of(call.events, call.question.asked.body)
+            provider = call.question.endpoint.provider
+            price = price_of(provider, model, usage, call.created_at, self.own_rates)
+            return reserved if price is None else min(price.usd, reserved)
+        return reserved
+
+
+def model_asked(question: Question) -> str:
+    """The model that a request asks; empty if it does not say."""
+    return providers.model_of(question.endpoint, question.body.members)
+
+
+def was_sent(error: BaseException | str) -> bool:
+    """False if a request has failed before it could reach anybody."""
+    seen: set[int] = set()
+    problem = error if isinstance(error, BaseException) else None
+    while problem is not None and id(problem) not in seen:
+        seen.add(id(problem))
+        name = type(problem).__name__
+        if isinstance(problem, ConnectionRefusedError) or name in _UNSENT:
+            return False
+        # Not its context: that may be an error that the notebook was about to handle.
+        problem = getattr(problem, "reason", None) or problem.__cause__
+        problem = problem if isinstance(problem, BaseException) else None
+    return True
+
+
+_UNSENT = frozenset(
+    {
+        "ClientConnectorError", "ConnectError", "ConnectTimeout", "ConnectTimeoutError", "gaierror",
+        "NameResolutionError", "NewConnectionError", "PoolTimeout", "SSLCertVerificationError",
+        "UnsupportedProtocol",
+    }
+)  # fmt: skip
+"""Names of errors of the HTTP libraries that come before anything is sent."""
