@@ -7,19 +7,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from functools import wraps
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
-from nbckpt.digests import Digest
 from nbckpt.llm import asked_usage, bodies, providers
 from nbckpt.llm.asked_usage import AskedUsage
 from nbckpt.llm.flights import Flight
-from nbckpt.llm.http_request import HttpRequest, RecordedResponse
-from nbckpt.llm.occurrence import Occurrence
+from nbckpt.llm.http_request import RecordedResponse
 from nbckpt.llm.outcomes import CallOutcomes
-from nbckpt.llm.providers import Endpoint
-from nbckpt.llm.recordings_index import Asking
-from nbckpt.llm.request_keys import Canonical
-from nbckpt.llm.scope import Mode
+from nbckpt.llm.question import Question
 from nbckpt.llm.step_scope import Scope
 from nbckpt.llm.usage import Usage, usage_of
 from nbckpt.runtime import clock
@@ -50,40 +45,6 @@ def _harmless(method: Callable[_P, _R]) -> Callable[_P, _R | None]:
             return None
 
     return guarded
-
-
-class Question(NamedTuple):
-    """A request, its endpoint, and its occurrence number among equal requests of the step.
-
-    Attributes
-    ----------
-    tags
-        Of its recording.
-    ttl_s
-        Maximum age in seconds of a recording that answers it; None: any age.
-    mode
-        ``record`` if it is to be paid in any case.
-    """
-
-    asked: HttpRequest
-    endpoint: Endpoint
-    body: Canonical
-    request: Digest
-    scope: Scope
-    occurrence: Occurrence
-    tags: tuple[str, ...] = ()
-    ttl_s: float | None = None
-    mode: Mode = "replay"
-
-    @property
-    def asking(self) -> Asking:
-        """Key of its recordings: step, request and occurrence number."""
-        return self.scope.step, self.request, self.occurrence.number
-
-    def give_back(self) -> None:
-        """Have the next equal request, a retry, stand in its place."""
-        within = self.scope
-        self.occurrence.give_back(self.request, within, within.around or within)
 
 
 class CallWriter(Protocol):

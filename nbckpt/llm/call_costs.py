@@ -16,7 +16,8 @@ from nbckpt.text.units import usd_text
 from nbckpt.timeline.recordings import RECORDING
 
 if TYPE_CHECKING:
-    from nbckpt.llm.call import Call, Question
+    from nbckpt.llm.call import Call
+    from nbckpt.llm.question import Question
     from nbckpt.session.session import Session
     from nbckpt.timeline.recordings import Outcome
 

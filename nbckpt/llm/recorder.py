@@ -11,12 +11,13 @@ from nbckpt.digests import Digest
 from nbckpt.errors import BudgetError, ReplayError
 from nbckpt.llm import providers, request_keys, scope
 from nbckpt.llm.budget_turns import Turn
-from nbckpt.llm.call import Call, Question
+from nbckpt.llm.call import Call
 from nbckpt.llm.flights import Landed
 from nbckpt.llm.http_request import HttpRequest
 from nbckpt.llm.occurrence import Occurrence, occurrence_of
 from nbckpt.llm.outcomes import CallOutcomes
 from nbckpt.llm.providers import Endpoint
+from nbckpt.llm.question import Question
 from nbckpt.llm.recording_writer import RecordingWriter
 from nbckpt.llm.replay import ReplayLookup
 from nbckpt.llm.request_keys import Canonical

@@ -12,11 +12,11 @@ from nbckpt.config.record_hosts import fields_of
 from nbckpt.digests import Digest
 from nbckpt.errors import TRUST_IT, NbckptError
 from nbckpt.llm import nearest
-from nbckpt.llm.call import Question
 from nbckpt.llm.fields import hidden
 from nbckpt.llm.flights import Landed
 from nbckpt.llm.http_request import RecordedResponse
 from nbckpt.llm.occurrence import KnownOccurrences
+from nbckpt.llm.question import Question
 from nbckpt.llm.recordings_index import Asking, Index, newest
 from nbckpt.model import Record
 from nbckpt.runtime import clock

@@ -26,7 +26,8 @@ from nbckpt.storage.spending import InFlight, Place, Spending
 from nbckpt.text.units import usd_text
 
 if TYPE_CHECKING:
-    from nbckpt.llm.call import Call, Question
+    from nbckpt.llm.call import Call
+    from nbckpt.llm.question import Question
     from nbckpt.session.session import Session
     from nbckpt.timeline.recordings import Outcome
 

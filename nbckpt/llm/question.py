@@ -1,0 +1,48 @@
+"""What is asked of a model, and where it stands among equal questions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from nbckpt.digests import Digest
+from nbckpt.llm.http_request import HttpRequest
+from nbckpt.llm.occurrence import Occurrence
+from nbckpt.llm.providers import Endpoint
+from nbckpt.llm.recordings_index import Asking
+from nbckpt.llm.request_keys import Canonical
+from nbckpt.llm.scope import Mode
+from nbckpt.llm.step_scope import Scope
+
+
+class Question(NamedTuple):
+    """A request, its endpoint, and its occurrence number among equal requests of the step.
+
+    Attributes
+    ----------
+    tags
+        Of its recording.
+    ttl_s
+        Maximum age in seconds of a recording that answers it; None: any age.
+    mode
+        ``record`` if it is to be paid in any case.
+    """
+
+    asked: HttpRequest
+    endpoint: Endpoint
+    body: Canonical
+    request: Digest
+    scope: Scope
+    occurrence: Occurrence
+    tags: tuple[str, ...] = ()
+    ttl_s: float | None = None
+    mode: Mode = "replay"
+
+    @property
+    def asking(self) -> Asking:
+        """Key of its recordings: step, request and occurrence number."""
+        return self.scope.step, self.request, self.occurrence.number
+
+    def give_back(self) -> None:
+        """Have the next equal request, a retry, stand in its place."""
+        within = self.scope
+        self.occurrence.give_back(self.request, within, within.around or within)
