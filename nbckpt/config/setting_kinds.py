@@ -175,6 +175,10 @@ STORE_KINDS = {
     "record_hosts": Kind(
         _hosts, "HOST[:PORT][/PATH][=PROVIDER], …", "hosts whose every call is recorded in steps"
     ),
+    "match_ignore": Kind(
+        _fields, "FIELD, …, as `trace_id` or `extra.trace_id`",
+        "members of requests to models that do not count when a recorded answer is looked for",
+    ),
     "secret_fields": Kind(
         _fields, "FIELD, …", "fields of requests to models that are never written"
     ),

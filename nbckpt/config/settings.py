@@ -66,6 +66,9 @@ class Settings:
         or ``off``.
     record_hosts
         Hosts all of whose calls are recorded in steps, as `hosts_of` reads them.
+    match_ignore
+        Members of requests that do not count when a recording is looked for, as `fields_of` reads
+        them.
     secret_fields
         Names of fields of requests that are never written, as `fields_of` reads them.
     encryption
@@ -103,6 +106,7 @@ class Settings:
     budget: str = ""
     stream_usage: str = "on"
     record_hosts: str = ""
+    match_ignore: str = ""
     secret_fields: str = ""
     approvals: str = "wait"
     telemetry: str = "auto"

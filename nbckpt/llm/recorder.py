@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
-from nbckpt.config.record_hosts import host_named
+from nbckpt.config.record_hosts import fields_of, host_named
 from nbckpt.digests import Digest
 from nbckpt.errors import BudgetError, ReplayError
 from nbckpt.llm import providers, request_keys, scope
@@ -60,6 +60,11 @@ class Recorder:
         self._lookup = ReplayLookup(session)
         self._writer = RecordingWriter(session, self._lookup, self.budget, self.outcomes)
         self._unkept = UnkeptCalls(self.budget, self.outcomes)
+
+    @property
+    def ignored(self) -> frozenset[str]:
+        """Members of requests that the user does not want compared."""
+        return fields_of(self._session.settings.match_ignore)
 
     @whole
     def begin(self, asked: HttpRequest, *, blocks: bool = True) -> Call | None:
@@ -120,7 +125,7 @@ class Recorder:
         self.outcomes.count_seen(endpoint.provider)
         if within is None or mode == "off":
             return self._unseen(asked, endpoint, body, blocks=blocks)
-        request = request_keys.key_of(asked, endpoint, body)
+        request = request_keys.key_of(asked, endpoint, body, self.ignored)
         ttl_s = self.ttl_s if place.ttl_s is None else place.ttl_s
         tags = tuple(dict.fromkeys((*self.tags, *place.tags)))
         mode = "record" if within.is_fresh and mode != "only" else mode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
@@ -54,8 +54,7 @@ def canonical(asked: HttpRequest) -> Canonical:
         return Canonical(asked.body, None)
     try:
         value = json.loads(asked.body, parse_float=_number)
-        text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        body = text.encode("utf-8", "surrogatepass")
+        body = _text_of(value)
     except (ValueError, RecursionError):
         return Canonical(asked.body, None)
     return Canonical(body, value if isinstance(value, dict) else None)
@@ -70,8 +69,32 @@ def _number(text: str) -> int | float:
 _WHOLE = 2.0**53
 
 
-def key_of(asked: HttpRequest, endpoint: Endpoint, body: Canonical) -> Digest:
-    """The digest of what a request asks of whom; keys and volatile headers do not count."""
+_TELLING_NOTHING = {
+    "openai": frozenset({"metadata", "prompt_cache_key", "safety_identifier", "user"}),
+    "mistral_ai": frozenset({"metadata"}),
+    "anthropic": frozenset({"metadata"}),
+    "gcp.gemini": frozenset({"labels"}),
+}
+"""Members that no answer depends on, by whose endpoint it is: frameworks put random ids there [1]_.
+
+References
+----------
+.. [1] The providers' API references: "Create chat completion" and "Create a model response" of
+   OpenAI, "Chat completion" of Mistral, "Create a message" of Anthropic, "generateContent" of
+   Google.
+"""
+
+
+def key_of(
+    asked: HttpRequest, endpoint: Endpoint, body: Canonical, ignored: Collection[str] = ()
+) -> Digest:
+    """The digest of what a request asks of whom; keys and volatile headers do not count.
+
+    Parameters
+    ----------
+    ignored
+        Members of the body that the user does not want compared; ``a.b`` is `b` within `a`.
+    """
     query = parse_qsl(urlsplit(asked.url).query, True)
     keys = _ONLY_KEYS if endpoint.kind.takes_any else KEYS_IN_URLS
     told = sorted((name, value) for name, value in query if name.lower() not in keys)
@@ -80,4 +103,33 @@ def key_of(asked: HttpRequest, endpoint: Endpoint, body: Canonical) -> Digest:
     place = [endpoint.provider, endpoint.host, endpoint.path, told, headers]
     if asked.method != "POST":
         place.append(asked.method)
-    return digest_of(json.dumps(place), b"\0", body.text)
+    telling_nothing = _TELLING_NOTHING.get(endpoint.kind.provider, frozenset())
+    return digest_of(json.dumps(place), b"\0", _compared(body, {*telling_nothing, *ignored}))
+
+
+def _compared(body: Canonical, ignored: Collection[str]) -> bytes:
+    """The text of a body without some members."""
+    members = body.members
+    if members is None:
+        return body.text
+    for path in ignored:
+        members = _without(members, path.split("."))
+    return body.text if members is body.members else _text_of(members)
+
+
+def _without(members: Mapping[str, Any], path: list[str]) -> Mapping[str, Any]:
+    """The members without one that is there, however deep; else the very same."""
+    name, *inner = path
+    if name not in members:
+        return members
+    if not inner:
+        return {key: value for key, value in members.items() if key != name}
+    if not isinstance(members[name], Mapping):
+        return members
+    within = _without(members[name], inner)
+    return members if within is members[name] else {**members, name: within}
+
+
+def _text_of(value: object) -> bytes:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode("utf-8", "surrogatepass")

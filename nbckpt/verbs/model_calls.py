@@ -66,6 +66,8 @@ def _facts(recorder: Recorder) -> list[str]:
         facts.append(f"ttl {recorder.ttl_s:g} s")
     if recorder.coalesce:
         facts.append("equal ones in flight are sent once")
+    if ignored := recorder.ignored:
+        facts.append(f"not compared: {', '.join(sorted(ignored))}")
     return facts + ([f"tags {', '.join(recorder.tags)}"] if recorder.tags else [])
 
 

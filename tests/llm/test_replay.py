@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import httpx
 import httpx2
@@ -416,3 +418,51 @@ def test_a_number_is_one_however_it_is_written(
             assert ask(client, temperature=other) == first
 
     assert provider.answered == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "member"),
+    [
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": "hi"}]}, "metadata"),
+        ("/v1/chat/completions", {"messages": [{"role": "user", "content": "hi"}]}, "user"),
+        ("/v1/responses", {"input": "hi"}, "safety_identifier"),
+        ("/v1/responses", {"input": "hi"}, "prompt_cache_key"),
+        (
+            "/v1/messages",
+            {"max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]},
+            "metadata",
+        ),
+    ],
+)
+def test_what_no_answer_depends_on_does_not_count(
+    path: str, asked: dict[str, Any], member: str, provider: Provider, recorded: Session
+) -> None:
+    seen = []
+    for told in ({"user_id": "one"}, {"user_id": "two"}, None):
+        with scope.entered("step"):
+            more = {} if told is None else {member: told}
+            answer = httpx.post(provider.url + path, json={"model": "m", **asked, **more})
+            seen.append(answer.json())
+
+    assert provider.answered == 1
+    assert seen[0] == seen[1] == seen[2]
+    with scope.entered("step"):
+        httpx.post(provider.url + path, json={"model": "m", **asked, "temperature": 0.5})
+    assert provider.answered == 2
+
+
+def test_what_the_user_does_not_want_compared_does_not_count(
+    provider: Provider, recorded: Session
+) -> None:
+    recorded.settings = replace(recorded.settings, match_ignore="trace_id, extra.run")
+    bodies = [
+        body(trace_id="a", extra={"run": 1, "k": 1}),
+        body(trace_id="b", extra={"run": 2, "k": 1}),
+        body(extra={"k": 1}),
+        body(trace_id="a", extra={"run": 1, "k": 2}),
+    ]
+    for each in bodies:
+        with scope.entered("step"):
+            post(provider.url, each)
+
+    assert provider.answered == 2

@@ -104,13 +104,13 @@ def test_fields_that_the_user_names_are_never_written(
     call["function"]["arguments"] = json.dumps({"account": HIDDEN[1], "pin": "pin-47-11"})  # type: ignore[index]
     said = [{"role": "assistant", "tool_calls": [call]}, *body("who am I?")["messages"]]
     person = {"user_ssn": [HIDDEN[0]], "account": {"number": HIDDEN[1], "of": 9876543}}
-    asked = {"model": "m", "stream": streamed, "messages": said, "metadata": person}
+    asked = {"model": "m", "stream": streamed, "messages": said, "extra": person}
     answers = iter([f"you are {HIDDEN[0]} of {HIDDEN[1]}", "nobody"])
     with Provider(answer=lambda _: next(answers)) as provider:
         url = f"{provider.url}/v1/chat/completions?pin=pin-47-11"
         with scope.entered("step"):
             first = httpx.post(url, json=asked)
-        other = {**asked, "metadata": {"user_ssn": "another"}}
+        other = {**asked, "extra": {"user_ssn": "another"}}
         with scope.entered("step"):
             httpx.post(url, json=other)
         assert provider.answered == 2
