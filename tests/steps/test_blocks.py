@@ -406,3 +406,18 @@ def test_a_block_runs_again_for_what_it_could_not_keep(shell: Any) -> None:
         run(shell, cell).raise_error()
 
     assert shell.user_ns["y"] == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loop", ["step.track(docs)", "docs"])
+def test_a_block_that_keeps_some_variables_is_skipped_beside_others_that_it_reads(
+    tmp_path: Path, loop: str
+) -> None:
+    body = LOOP.replace("step.track(docs)", loop)
+    for _ in range(2):
+        done = play(tmp_path, body)
+        assert done.stdout == "['aa', 'bb', 'cc', 'dd', 'ee']\n", done.stderr
+
+    assert len(noted(tmp_path)) == 5
+    edited = body.replace('"e"]', '"f"]')
+    assert play(tmp_path, edited).stdout == "['aa', 'bb', 'cc', 'dd', 'ff']\n"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from nbckpt.fingerprint import code
@@ -197,7 +198,10 @@ def _others(makers: Iterable[Maker], but: Maker) -> tuple[Maker, ...]:
 def why_not(session: Session, checkpoint: Checkpoint) -> str | None:
     """Why a cell cannot be restored though its key is the same, if it changed what is not kept."""
     for name in sorted(refused_by(checkpoint) - set(checkpoint.bound)):
-        if name not in session.namespace or reaches_all(session.namespace[name], session.namespace):
+        live = session.namespace.get(name)
+        if type(live) is ModuleType or name not in session.namespace:
+            continue  # what a cell does to a module is observed
+        if reaches_all(live, session.namespace):
             continue  # the shell and the namespace are the process's own
         if changes(checkpoint, name):
             return f"it may change {name!r}, which could not be kept"
