@@ -26,6 +26,7 @@ THEIRS: dict[str, object] = {
     "record_hosts": "example.org", "telemetry": "on",
     "idle_s": 7, "patience_s": 7, "track_share": 0.5, "max_background_memory": 7,
     "secret_fields": "user", "approvals": "fail",
+    "budget": "5", "match_ignore": "user", "stream_usage": "off",
 }  # fmt: skip
 
 
