@@ -99,7 +99,7 @@ class Application:
         home = self._home
         paths = [str(Path.cwd()), os.environ.get("PYTHONPATH", "")]
         return {
-            **os.environ,
+            **{k: v for k, v in os.environ.items() if k != "NBCKPT_STORE"},  # of another test
             "JUPYTER_CONFIG_DIR": str(home / "config"),
             "JUPYTER_DATA_DIR": str(home / "data"),
             "JUPYTER_RUNTIME_DIR": str(home / "runtime"),
