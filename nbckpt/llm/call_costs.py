@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from nbckpt.config.budget_rule import BudgetRule
@@ -27,7 +28,8 @@ class CallCosts:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._longest: dict[str, int] = {}
+        self._kept: dict[str, int] = {}  # longest answers, by model: of the store when it was asked
+        self._seen: dict[str, int] = {}  # and of this session
         self._rates: tuple[str, Mapping[str, Rate]] = ("", {})
 
     @property
@@ -57,8 +59,8 @@ class CallCosts:
             model,
             members,
             question.asked.body,
-            window=window_of(endpoint.provider, model),
-            longest=self._longest_of(model),
+            window=partial(window_of, endpoint.provider, model),
+            longest=partial(self._longest_of, model),
         )
         price = price_of(endpoint.provider, model, bound.usage, clock.now(), self.own_rates)
         if price is not None:
@@ -75,27 +77,23 @@ class CallCosts:
 
     def _longest_of(self, model: str) -> int | None:
         """Tokens of the longest answer of a model that this store knows; None if it knows none."""
-        if model not in self._longest:
+        if model not in self._kept:
             records = self._session.store.records(RECORDING)
             known = (r.get("tokens_out") for r in records if r.get("model") == model)
-            self._longest[model] = max((n for n in known if isinstance(n, int)), default=0)
-        return self._longest[model] or None
+            self._kept[model] = max((n for n in known if isinstance(n, int)), default=0)
+        return max(self._kept[model], self._seen.get(model, 0)) or None
 
     # -- after
 
     def note(self, call: Call, model: str) -> None:
         """Take note of the length of an answer."""
         for name in {model, model_asked(call.question)}:
-            longest = self._longest_of(name) or 0
-            self._longest[name] = max(longest, call.usage.tokens_out or 0)
+            self._seen[name] = max(self._seen.get(name, 0), call.usage.tokens_out or 0)
 
     def price(self, call: Call, model: str) -> Price | None:
         """The price of what a call took: of the model that answered, or that was asked."""
-        provider, own, asked = (
-            call.question.endpoint.provider,
-            self.own_rates,
-            model_asked(call.question),
-        )
+        provider, own = call.question.endpoint.provider, self.own_rates
+        asked = model_asked(call.question)
         names = (asked, model) if asked in own and model not in own else (model, asked)
         prices = (price_of(provider, n, call.usage, call.created_at, own) for n in names)
         return next((price for price in prices if price is not None), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from nbckpt.llm.usage import Usage
@@ -72,8 +72,8 @@ def bound_of(
     members: Mapping[str, Any],
     body: bytes,
     *,
-    window: int | None,
-    longest: int | None,
+    window: Callable[[], int | None],
+    longest: Callable[[], int | None],
 ) -> Bound:
     """The most that a call may take.
 
@@ -82,13 +82,13 @@ def bound_of(
     Parameters
     ----------
     window
-        The most tokens that the model takes and gives in one call; None if that is not known.
+        Gives the most tokens that the model takes and gives in one call; None if nobody knows.
     longest
-        Tokens of its longest answer so far: what counts if nothing else is known.
+        Gives the tokens of its longest answer so far: what counts if nothing else is known.
     """
     into: int | None = len(body)
     if _ELSEWHERE.search(body):
-        into = window
+        into = window()
     out = 0 if kind in _WITHOUT_ANSWER else _most_out(model, members, window, longest)
     told: dict[str, Any] = {}
     if b'"cache_control"' in body and into is not None:  # writing costs more than reading
@@ -103,12 +103,15 @@ _AN_HOUR = 1.6
 
 
 def _most_out(
-    model: str, members: Mapping[str, Any], window: int | None, longest: int | None
+    model: str,
+    members: Mapping[str, Any],
+    window: Callable[[], int | None],
+    longest: Callable[[], int | None],
 ) -> int | None:
     stated = _number(members, _LIMITS)
     if stated is None:
-        own = next((most for name, most in _LONGEST if name.fullmatch(model)), window)
-        stated = own if own is not None else longest
+        own = next((most for name, most in _LONGEST if name.fullmatch(model)), None)
+        stated = own or window() or longest()
     prompts = members.get("prompt")
     times = len(prompts) if isinstance(prompts, list) and _are_several(prompts) else 1
     return None if stated is None else stated * times * max(1, _number(members, _TIMES) or 1)

@@ -86,9 +86,7 @@ def price_of(
     asked = (_PROVIDERS.get(provider, provider), model)
     if asked in _unknown:
         return None
-    loading = load()
-    library = loading.result() if wait_for(loading, _PATIENCE_S) else None
-    if library is None:
+    if (library := _library()) is None:
         return None
     try:
         told = library.calc_price(
@@ -107,9 +105,7 @@ def price_of(
 
 def window_of(provider: str, model: str) -> int | None:
     """The most tokens that a model takes and gives in one call; None if that is not known."""
-    loading = load()
-    library = loading.result() if wait_for(loading, _PATIENCE_S) else None
-    if library is None:
+    if _library() is None:
         return None
     try:
         snapshot = import_module("genai_prices.data_snapshot").get_snapshot()
@@ -120,6 +116,12 @@ def window_of(provider: str, model: str) -> int | None:
         return None
     window = getattr(found, "context_window", None)
     return window if isinstance(window, int) else None
+
+
+def _library() -> Any:
+    """The package, once it is imported; None if it is not installed, or takes too long."""
+    loading = load()
+    return loading.result() if wait_for(loading, _PATIENCE_S) else None
 
 
 def _load(loading: Future[Any]) -> None:

@@ -144,11 +144,8 @@ class Recorder:
         if self.budget.rule is None:
             self.outcomes.count("passed", endpoint.provider)
             return None
-        question = Question(asked, endpoint, body, "", Scope(""), Occurrence(0))
-        call = self._admitted(Call(self._unkept, question), blocks=blocks)
-        if call.awaited is None:
-            self.outcomes.count("passed", endpoint.provider)
-        return call
+        question = Question(asked, endpoint, body, "", Scope(""), Occurrence(0), mode="off")
+        return self._admitted(Call(self._unkept, question), blocks=blocks)
 
     def _alone(self, question: Question, *, blocks: bool) -> Call:
         """A call with a place of its own among its equals."""
@@ -215,6 +212,8 @@ class Recorder:
         if call.awaited is None:
             call.may_ask = self._session.settings.stream_usage == "on"
             call.begins()
+            if question.mode == "off":
+                self.outcomes.count("passed", question.endpoint.provider)
         return call
 
     def _answered(self, question: Question, landed: Landed) -> Call:

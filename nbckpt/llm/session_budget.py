@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import deque
@@ -134,7 +135,7 @@ class SessionBudget:
     def _put_aside(
         self, call: Call, usd: float, place: Place, write: Callable[[dict[str, Any]], None]
     ) -> None:
-        name = f"{self._session.id}-{id(call):x}-{time.monotonic_ns():x}"
+        name = f"{self._session.id}-{os.urandom(6).hex()}"
         write(Spending.begun(name, usd, place))
         dropped = finalize(call, self._dropped.append, (name, usd))
         dropped.atexit = False  # a line that stays open counts in full, too

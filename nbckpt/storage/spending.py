@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from nbckpt.digests import digest_of
+from nbckpt.runtime.processes import is_running
 from nbckpt.storage import file_calls
 from nbckpt.storage.disk import open_lock, read_at, write_at
 from nbckpt.storage.locks import FOLDER
@@ -81,15 +82,7 @@ class InFlight(NamedTuple):
     def may_end(self) -> bool:
         """False if the process that sent it is there no more; True if that is on another host."""
         host, _, pid = self.process.rpartition(":")
-        if host != socket.gethostname():
-            return True
-        try:
-            os.kill(int(pid), 0)
-        except (ProcessLookupError, ValueError):
-            return False
-        except PermissionError:
-            pass
-        return True
+        return host != socket.gethostname() or (pid.isdecimal() and is_running(int(pid)))
 
 
 class Spending:

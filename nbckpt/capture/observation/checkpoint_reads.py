@@ -128,29 +128,23 @@ class CheckpointReads:
         try:
             yield
         finally:
-            read: Any = self.collected(window) or {}
-            for reference, asked in read.items():
-                for question, answer in asked.items():
-                    into.setdefault(reference, {}).setdefault(question, answer)
+            for reference, question, answer in _each(self.collected(window)):
+                into.setdefault(reference, {}).setdefault(question, answer)
             self.discard(window)
 
     # -- what was read once
 
     def repeat(self, collected: Json) -> None:
         """Have the windows that are open take what was read before as read in them."""
-        known: Any = collected or {}
-        for reference, asked in known.items():
-            for question, answer in asked.items():
-                for window in list(self._windows):
-                    window.note(reference, question, answer)
+        for reference, question, answer in _each(collected):
+            for window in list(self._windows):
+                window.note(reference, question, answer)
 
     def difference(self, collected: Json) -> str | None:
         """That something would be told another answer by now, one sentence; None if nothing."""
-        known: Any = collected or {}
-        for reference, asked in known.items():
-            for question, answer in asked.items():
-                if self._now(reference, question) != answer:
-                    return f"it asks nbckpt for {_named(reference, question)}"
+        for reference, question, answer in _each(collected):
+            if self._now(reference, question) != answer:
+                return f"it asks nbckpt for {_named(reference, question)}"
         return None
 
     def _now(self, reference: str, question: str) -> Json:
@@ -158,6 +152,13 @@ class CheckpointReads:
             return self._answer(reference, question)
         except NbckptError:
             return None
+
+
+def _each(collected: Any) -> Iterator[tuple[str, str, Json]]:
+    """Reference, question and answer of all that a window has collected."""
+    for reference, asked in (collected or {}).items():
+        for question, answer in asked.items():
+            yield reference, question, answer
 
 
 def _named(reference: str, question: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 
 from nbckpt.model import Record
+from nbckpt.runtime.processes import is_running
 from nbckpt.session.auto.decision import Life
 from nbckpt.timeline.events import ENDED
 
@@ -52,12 +52,4 @@ def is_alive(record: Record) -> bool:
     pid = record.get("pid")
     if record.get("host") != gethostname() or not isinstance(pid, int):
         return False
-    if os.name != "posix":  # signal 0 would be Ctrl-C there
-        return pid == os.getpid()
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
+    return is_running(pid)

@@ -12,7 +12,7 @@ import nbckpt.storage
 
 FOLDER = Path(nbckpt.storage.__file__).parent
 SEAM = FOLDER / "file_calls.py"
-OF_THE_PROCESS = {"PathLike", "cpu_count", "fspath", "getpid", "kill", "register_at_fork"}
+OF_THE_PROCESS = {"PathLike", "cpu_count", "fspath", "getpid", "register_at_fork"}
 OF_THE_PROCESS |= {
     "PRIO_PROCESS",
     "stat_result",
