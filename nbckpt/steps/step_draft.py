@@ -53,7 +53,8 @@ def draft_of(step: Execution, duration_s: float, state: State) -> Checkpoint:
     in_place = {n for n in bound & differing if before.is_same_object(n, session)}
     named = refused & {*bound, *assigned, *step.key.inputs, *step.key.functions}
     named |= _changed_behind(step, bound - refused, refused - named)
-    named |= {n for n in captured.omitted if n in step.key.inputs}  # whether it changed them
+    omitted = {n for n in captured.omitted if n in step.key.inputs} - named
+    named |= omitted - _changed_behind(step, bound - refused, omitted)  # those tell if it changed
     return session.checkpoints.draft(
         request.name,
         captured,

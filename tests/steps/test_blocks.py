@@ -421,3 +421,29 @@ def test_a_block_that_keeps_some_variables_is_skipped_beside_others_that_it_read
     assert len(noted(tmp_path)) == 5
     edited = body.replace('"e"]', '"f"]')
     assert play(tmp_path, edited).stdout == "['aa', 'bb', 'cc', 'dd', 'ff']\n"
+
+
+@pytest.mark.parametrize(
+    ("made", "body", "change", "shown"),
+    [
+        ("cache = [1]", "out = cache", "out.append(5)", "[1, 5]"),
+        ("cache = {'a': [1]}", "out = [cache['a']]", "out[0].append(5)", "{'a': [1, 5]}"),
+        ("cache = [[1]]", "out = {'k': cache[0]}", "out['k'].append(5)", "[[1, 5]]"),
+        (
+            "class Held:\n    w = 1\nclass Holder: pass\ncache = Held()",
+            "out = Holder(); out.m = cache",
+            "out.m.w = 2",
+            "2",
+        ),
+    ],
+)
+@pytest.mark.parametrize("chosen", ["vars=['out']", "exclude=['cache']"])
+def test_what_a_block_keeps_stays_one_object_with_what_it_does_not(
+    tmp_path: Path, made: str, body: str, change: str, shown: str, chosen: str
+) -> None:
+    block = f"with nbckpt.checkpoint('x', {chosen}) as step:\n    if step.todo:\n        {body}"
+    look = "print(getattr(cache, 'w', cache))"
+    script = "\n".join([made, block, change, look])
+    for _ in range(2):
+        done = play(tmp_path, script)
+        assert done.stdout == f"{shown}\n", done.stderr
