@@ -48,7 +48,7 @@ CELLS = (
     "    for text in step.track(documents):\n"
     "        open('did', 'a').write(f'ask{len(summaries)} ')\n"
     "        summaries.append(ask(f'{len(summaries)}: {text}'))\n"
-    "        time.sleep(float(open('pace').read()))",
+    "        time.sleep(float(open(os.getcwd() + '-pace').read()))",
     "len(summaries), summaries[0][:20]",
     f"%%checkpoint report\n{DID.format('report')}\n"
     "report = pd.DataFrame({'document': documents, 'summary': summaries})",
