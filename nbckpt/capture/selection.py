@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import FunctionType, ModuleType
 from typing import NamedTuple
 
 
@@ -27,6 +28,17 @@ class Selection(NamedTuple):
     def follows(self, name: str, is_kept: bool) -> bool:
         """True if `name` is to be looked at: also when it was kept before, unless excluded."""
         return self.has(name) or (is_kept and name not in self.exclude)
+
+    def and_definitions(self, names: Iterable[str], namespace: Mapping[str, object]) -> Selection:
+        """The same, and those of the names that hold modules, functions or classes.
+
+        They are what later cells are written with, and no data.
+        """
+        if self.vars is None:
+            return self
+        kinds = (ModuleType, FunctionType, type)
+        found = (n for n in names if issubclass(type(namespace.get(n)), kinds))
+        return self._replace(vars=self.vars.union(found))
 
     def options(self) -> dict[str, str]:
         """The options of this that belong to a step's key."""

@@ -84,7 +84,6 @@ class checkpoint(Own):  # noqa: N801  # reads as a verb: with nbckpt.checkpoint(
             note,
             rerun=rerun,
             sync=sync,
-            is_block=True,
         )
         self._step: Step | None = None
 
@@ -97,7 +96,8 @@ class checkpoint(Own):  # noqa: N801  # reads as a verb: with nbckpt.checkpoint(
                 "use it at the top level, where its variables are the notebook's"
             )
             raise UsageError(message)
-        node = _with_at(frame)
+        node, beside = _with_at(frame)
+        self._request = replace(self._request, beside=beside)
         if not _is_guarded(node) and not session.workspace.guards_blocks:
             _warn_unguarded(self._request.name)
             self._request = replace(self._request, is_skippable=False)
@@ -144,8 +144,8 @@ class checkpoint(Own):  # noqa: N801  # reads as a verb: with nbckpt.checkpoint(
                 step.session.pending_cells.failed_blocks.append(step.fail(error).id)
 
 
-def _with_at(frame: FrameType) -> ast.With:
-    """The `with` statement that `frame` is entering."""
+def _with_at(frame: FrameType) -> tuple[ast.With, ast.Module]:
+    """The `with` statement that `frame` is entering, and the code that can run after it."""
     text = "".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals))
     try:
         tree = ast.parse(text)
@@ -160,7 +160,19 @@ def _with_at(frame: FrameType) -> ast.With:
     if not found:
         message = "the source of this `with` block cannot be read: put it into a cell or a file"
         raise UsageError(message)
-    return max(found, key=lambda node: node.lineno)
+    node = max(found, key=lambda node: node.lineno)
+    return node, _after(node, tree)
+
+
+def _after(node: ast.With, tree: ast.Module) -> ast.Module:
+    """The statements of a cell or script that follow one of them; all others, if it is nested."""
+    if node in tree.body:
+        return ast.Module(tree.body[tree.body.index(node) + 1 :], [])
+    for parent in ast.walk(tree):  # in a loop, what stands above it runs after it
+        for _, statements in ast.iter_fields(parent):
+            if isinstance(statements, list) and node in statements:
+                statements[statements.index(node)] = ast.Pass()
+    return tree
 
 
 def _body_of(node: ast.With) -> ast.Module:

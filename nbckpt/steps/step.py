@@ -64,6 +64,8 @@ class Step(ThroughItems, Execution):
             session.workspace.require_names(request.selection, known)
         if session.state(StepState).reruns:
             request = replace(request, rerun=True)
+        if session.state(StepState).is_remaking:
+            return cls._again(session, request, cell, tree)
         session.follower.catch_up()
         can_restore = request.is_skippable and not request.rerun
         step = cls(session, request, cell, tree, Key(""))
@@ -76,6 +78,22 @@ class Step(ThroughItems, Execution):
             if can_restore and restore(step):
                 return step
         step._start()
+        return step
+
+    @classmethod
+    def _again(cls, session: Session, request: Request, cell: Cell, tree: ast.Module) -> Step:
+        """The step as a part of code that runs again to make what could not be kept.
+
+        It is restored unless it is what makes that, and nothing is told of it.
+        """
+        step = cls(session, request, cell, tree, Key(""), is_kept=False)
+        remade = session.state(StepState).remade
+        is_maker = remade is not None and remade.source == cell.source
+        if not is_maker and request.is_skippable and not request.rerun:
+            step.key = step._keys.at_first(is_known=True)
+            if restore(step):
+                return step
+        step._enter()
         return step
 
     @classmethod

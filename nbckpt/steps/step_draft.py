@@ -38,7 +38,8 @@ _MISSED = "{!r} is another, and it or something beside it may have changed that"
 def draft_of(step: Execution, duration_s: float, state: State) -> Checkpoint:
     """A checkpoint of what the body of a step has done so far."""
     session, request, before = step.session, step.request, step.before
-    captured = session.checkpoints.capture(request.selection)
+    selection = request.selection.and_definitions(step.names.binds, session.namespace)
+    captured = session.checkpoints.capture(selection)
     now, was = captured.manifest, before.manifest
     differing = {n for n in differences(was, now) if not _has_same_value(n, was, now)}
     differing -= before.unchanged_users(session)
@@ -46,15 +47,17 @@ def draft_of(step: Execution, duration_s: float, state: State) -> Checkpoint:
     assigned = step.names.binds
     refused = {r.variable for r in captured.refused}
     bound = differing | {n for n in assigned if n in now or n in refused}
+    changed = before.changed_left_out(session)
+    bound |= _bound_left_out(step, captured, changed)
     bound |= {n for n in deleted_names(step.tree) if n not in session.namespace}
     unsure = before.unsure(session, now, differing)
     bound -= unsure.keys()
-    bound = {n for n in bound if request.selection.has(n) or n in random_generators.NAMES}
     in_place = {n for n in bound & differing if before.is_same_object(n, session)}
     named = refused & {*bound, *assigned, *step.key.inputs, *step.key.functions}
     named |= _changed_behind(step, bound - refused, refused - named)
     omitted = {n for n in captured.omitted if n in step.key.inputs} - named
     named |= omitted - _changed_behind(step, bound - refused, omitted)  # those tell if it changed
+    named |= changed - bound
     return session.checkpoints.draft(
         request.name,
         captured,
@@ -80,6 +83,16 @@ def draft_of(step: Execution, duration_s: float, state: State) -> Checkpoint:
         tags=request.tags,
         note=request.note,
     )
+
+
+def _bound_left_out(step: Execution, captured: Captured, changed: set[str]) -> set[str]:
+    """What the body has bound of the variables that it was not to keep: made again when needed.
+
+    Not what it made of an older value: that may be in place, where others see it.
+    """
+    read = {*step.key.inputs, *(name.partition(".")[0] for name in step.key.functions)}
+    anew = step.names.binds - read
+    return {n for n in anew.intersection(captured.omitted) if step.before.is_bound(n, changed)}
 
 
 def failed_draft(step: Execution, why: str) -> Checkpoint:

@@ -57,6 +57,7 @@ class StepBefore(Own):
     _untold: dict[int, object] = field(default_factory=dict)
     _perhaps: dict[str, bool] = field(default_factory=dict)  # name bound on a condition: was there
     _left: dict[str, Digest] = field(default_factory=dict)  # of these, as they were
+    _left_out: dict[str, Digest] = field(default_factory=dict)  # of what is not kept
 
     @classmethod
     def taken(cls, session: Session, key: Key, names: code.Names) -> StepBefore:
@@ -71,6 +72,9 @@ class StepBefore(Own):
         before.mates = workspace.digests_of(_mates(session, key, names))
         before.ties = {n: workspace.tie_of(n, key) for n in before.mates}
         before._users = before._users_of(session, names)
+        known = {name.partition(".")[0] for name in key.functions}
+        known |= {n for n, was_there in before._perhaps.items() if was_there}
+        before._left_out = workspace.digests_of(known - before.manifest.keys())
         kept = before.manifest
         states = {n: kept[n].value for n in random_generators.NAMES if n in kept}
         before.random_states = workspace.states_asked_for(states)
@@ -92,6 +96,24 @@ class StepBefore(Own):
         """Work that goes on beside the body at its end; `now`, if its cell has looked since."""
         is_of_cell = now is not self.at_work  # which looks when it has ended
         return now if is_of_cell else at_work(namespace)
+
+    def changed_left_out(self, session: Session) -> set[str]:
+        """What is not kept and not what it was, of definitions and of what is bound on a condition.
+
+        A function has defaults and attributes, a class what its methods change.
+        """
+        now = session.workspace.digests_of(self._left_out)
+        return {n for n, digest in self._left_out.items() if now.get(n, ABSENT) != digest}
+
+    def is_bound(self, name: str, changed: Container[str]) -> bool:
+        """True if the code bound a name that it binds: it may do so on a condition.
+
+        Parameters
+        ----------
+        changed
+            What `changed_left_out` says.
+        """
+        return not self._perhaps.get(name) or name in changed
 
     def is_same_object(self, name: str, session: Session) -> bool:
         """True if a variable holds the object that it held."""

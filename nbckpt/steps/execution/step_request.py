@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, field
 
 from nbckpt.capture.selection import Selection
@@ -23,8 +24,8 @@ class Request:
         Run from the beginning even if it could be restored.
     is_skippable
         False for a block whose body runs in any case; its loops still go on where they were.
-    is_block
-        True if it is a part of a cell: no recorded cell makes again a value it could not keep.
+    beside
+        Of a block, the code that runs after it in its cell or script; None for a cell.
     sync
         Wait for the disk however long it takes.
     """
@@ -37,4 +38,4 @@ class Request:
     rerun: bool = False
     sync: bool = False
     is_skippable: bool = True
-    is_block: bool = False
+    beside: ast.Module | None = None

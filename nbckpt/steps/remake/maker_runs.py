@@ -86,6 +86,7 @@ def run_maker(
     piece = Recorded(checkpoint, maker.cell, "joined", checkpoint.parent)
     runner = quiet_runner(session)
     work = runner.run(piece, None)
+    session.state(StepState).remade = maker.cell
     with scope.entered(checkpoint.name, maker.cell.cell_id):
         try:
             work.send(None)

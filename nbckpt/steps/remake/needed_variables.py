@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from nbckpt.capture.observation.graph_hooks import follows_graphs
@@ -28,23 +28,37 @@ def needed(session: Session, tree: ast.Module) -> set[str]:
     absent, is_any_torn = lacking(session), bool(workspace.torn_graphs)
     if not absent and not is_any_torn:
         return set()
-    names = analysis.names_of_tree(tree, session.namespace)
-    code = dataclasses.replace(
-        names, loads=names.reads, binds=frozenset(), everything=False, reason=""
-    )
-    found = keys.touched(code, {**session.namespace, **dict.fromkeys(absent)})
-    words = frozenset(_WORD.findall(ast.unparse(tree)))
+    found = read_by(tree, session.namespace, absent)
     reads_any = found is None
-    if found is None:  # a function that it calls may read anything
+    if found is None:
         wanted, found = set(absent), frozenset(workspace.tracker.user_names())
     else:
-        found |= words if names.everything else frozenset()
         wanted = set((found | _results_named(tree, absent)) & absent.keys())
     if is_any_torn:
         code_reached = reached(tree, session.namespace, everything=reads_any)
         if follows_graphs(code_reached, session.namespace):
             wanted |= workspace.torn_graphs.among(found)
     return wanted
+
+
+def read_by(
+    tree: ast.Module, namespace: Mapping[str, object], absent: Iterable[str]
+) -> frozenset[str] | None:
+    """The variables that code reads, by functions, too; None if it may be any.
+
+    Parameters
+    ----------
+    absent
+        Names that the namespace may lack, and that count all the same.
+    """
+    names = analysis.names_of_tree(tree, namespace)
+    code = dataclasses.replace(
+        names, loads=names.reads, binds=frozenset(), everything=False, reason=""
+    )
+    found = keys.touched(code, {**namespace, **dict.fromkeys(absent)})
+    if found is None or not names.everything:
+        return found
+    return found | frozenset(_WORD.findall(ast.unparse(tree)))
 
 
 def _results_named(tree: ast.Module, absent: Iterable[str]) -> set[str]:

@@ -109,7 +109,7 @@ def make(session: Session, names: Iterable[str]) -> bool:
                     remade.error = error
                     break
         finally:
-            steps.is_remaking = False
+            steps.is_remaking, steps.remade = False, None
             for undo in reversed(lent.undo):
                 undo()
             workspace.observer.go_to(before.standing)
@@ -191,10 +191,15 @@ class _Remade:
             )
         made = self.made | (set() if self.error else self.lost.keys() & self.wanted)
         cells = ", ".join(dict.fromkeys(repr(m.name) for m in self.ran))
-        for those, what in ((made - self.torn, "which"), (made & self.torn, "whose graph")):
+        left_out = {n for m in self.ran for n in m.checkpoint.omitted} & made - self.torn
+        for those, what in (
+            (made - self.torn - left_out, "which could not be kept"),
+            (left_out, "which was left out"),
+            (made & self.torn, "whose graph could not be kept"),
+        ):
             if those:
                 names = ", ".join(map(repr, sorted(those)))
-                told.append(f"{names}, {what} could not be kept, made again by {cells}")
+                told.append(f"{names}, {what}, made again by {cells}")
         if self.error is not None:
             names = ", ".join(map(repr, sorted(self.wanted)))
             told.append(

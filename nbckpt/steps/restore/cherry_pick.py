@@ -158,9 +158,12 @@ def _as_kept(draft: Checkpoint, kept: Checkpoint, joined: tuple[Cell, ...]) -> C
     """`draft`, as a checkpoint of what the cell of `kept` did."""
     known = {refusal.variable for refusal in draft.refused}
     lost = [r for r in kept.refused if r.variable in set(kept.bound) - known]
-    lacking = known.union(r.variable for r in lost)
+    gone = set(kept.omitted).intersection(kept.bound) - known - {*draft.changed, *draft.omitted}
+    omitted = (*draft.omitted, *sorted(gone))
+    lacking = known.union(omitted, (r.variable for r in lost))
     return replace(
         draft,
+        omitted=omitted,
         key=kept.key,
         bound=kept.bound,
         in_place=kept.in_place,

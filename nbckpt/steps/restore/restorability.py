@@ -17,6 +17,7 @@ from nbckpt.fingerprint.keys import ABSENT
 from nbckpt.fingerprint.values.homes import is_user_file
 from nbckpt.model import Checkpoint, Key
 from nbckpt.steps.remake import makers
+from nbckpt.steps.remake.needed_variables import read_by
 from nbckpt.text.units import count_text
 
 if TYPE_CHECKING:
@@ -156,9 +157,14 @@ def _why_never(step: Execution, checkpoint: Checkpoint) -> str | None:
     if checkpoint.failures:
         return f"{count_text(checkpoint.failures, 'item')} of its `map` failed"
     lost = {refusal.variable for refusal in checkpoint.refused}.intersection(checkpoint.bound)
-    if lost and (step.request.is_block or awaits(step.tree)):
-        # Neither runs again by itself when somebody needs it.
+    if lost and awaits(step.tree):  # it does not run again by itself when somebody needs it
         return f"it makes {min(lost)!r}, which could not be kept"
+    if (beside := step.request.beside) is not None:
+        lost |= {*checkpoint.omitted}.intersection(checkpoint.bound)
+        read = read_by(beside, step.session.namespace, lost) if lost else ()
+        if lost and (read is None or lost.intersection(read)):
+            name = min(lost if read is None else lost.intersection(read))
+            return f"it makes {name!r}, which was not kept, and what follows in its cell reads that"
     return None
 
 

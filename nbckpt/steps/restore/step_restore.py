@@ -42,6 +42,9 @@ def restore(step: Execution) -> bool:
             step.why = reasons
             continue
         cell_results.follow(namespace, changed, session.state(StepState).results)
+        if not step.is_kept:  # in a cell that runs again for another: the session stays
+            step.todo = False
+            return True
         step.was_set = session.workspace.observer.was_set
         step.took_s = time.perf_counter() - began
         _stand(step, checkpoint, is_next=is_next)
