@@ -84,6 +84,30 @@ def _fields(text: str) -> str:
     return text
 
 
+_ASKED = frozenset(
+    [
+        "contents",
+        "input",
+        "inputs",
+        "instructions",
+        "messages",
+        "model",
+        "prompt",
+        "stream",
+        "system",
+    ]
+)
+"""Members of a request that say what is asked, of whom, and in which form the answer comes."""
+
+
+def _ignored_fields(text: str) -> str:
+    from nbckpt.config.record_hosts import fields_of
+
+    if told := _ASKED & fields_of(text):
+        raise ValueError(min(told))
+    return text
+
+
 def _wait_or_fail(text: str) -> str:
     return _one_of(text, "wait", "fail")
 
@@ -176,7 +200,9 @@ STORE_KINDS = {
         _hosts, "HOST[:PORT][/PATH][=PROVIDER], …", "hosts whose every call is recorded in steps"
     ),
     "match_ignore": Kind(
-        _fields, "FIELD, …, as `trace_id` or `extra.trace_id`",
+        _ignored_fields,
+        "FIELD, …, as `trace_id` or `extra.trace_id`, and none that says what is asked"
+        " (model, messages, input, stream, …)",
         "members of requests to models that do not count when a recorded answer is looked for",
     ),
     "secret_fields": Kind(

@@ -11,6 +11,7 @@ from nbckpt.jupyter import auto_verb, checkpoint_magic, notices  # noqa: F401  #
 from nbckpt.jupyter.as_text import WIDTH, timeline_text
 from nbckpt.jupyter.cells import Cells
 from nbckpt.jupyter.idling import Idling
+from nbckpt.llm import current
 from nbckpt.session.session import Session
 from nbckpt.steps.execution.step_state import StepState
 from nbckpt.text.escape import lines_of, on_a_line
@@ -104,7 +105,10 @@ def _why_text(step: Any) -> str:
     reasons = step.why or why_not_restored(step.session, name, step.key)
     if step.request.rerun:
         reasons = ("it was asked to run anyway", *reasons)
-    return lines_of([f"{name!r} ran, because:", *(f"  - {reason}" for reason in reasons)])
+    recorder = current.recorder()
+    paid = [f"a model call {text}" for text in recorder.near_misses(name)] if recorder else []
+    told = [f"{name!r} ran, because:", *(f"  - {reason}" for reason in reasons)]
+    return lines_of([*told, *(f"  - {text}" for text in paid)])
 
 
 @declare(

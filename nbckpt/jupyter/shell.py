@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -59,6 +60,7 @@ class Extension:
         self.session = Session(
             store, shell.user_ns, notebook=name, hidden=hidden, settings=settings
         )
+        self.session.writes.shows = partial(notices.say, shell)
         steps = self.session.state(StepState)
         steps.asker = self._ask
         steps.runner = self._runner

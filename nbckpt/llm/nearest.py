@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 LONGEST = 60
 MOST = 3
 _MISSING = object()
+_MADE_UP = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"
+    r"|\b(?=\w*\d)\w{8,}\b"
+    r"|\d{6,}",
+    re.IGNORECASE,
+)
+"""Ids and times, which are others each time that somebody makes one up."""
+_WORDED = frozenset(
+    ["content", "documents", "input", "inputs", "instructions", "prompt", "query", "system", "text"]
+)
+"""Names under which the texts of a prompt stand: one that is another is another question."""
 
 
 class Near(NamedTuple):
@@ -25,6 +38,25 @@ class Near(NamedTuple):
     asked: Mapping[str, Any] | None
 
 
+class Difference(NamedTuple):
+    """A place in which two bodies differ.
+
+    Attributes
+    ----------
+    path
+        Names and numbers that lead to it: ``extra.trace_id``, ``messages.2.content``.
+    was, now
+        What stands there as JSON, shortened; ``nothing`` if nothing does.
+    """
+
+    path: str
+    was: str
+    now: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.was} → {self.now}"
+
+
 def format_nearest(asked: Mapping[str, Any] | None, others: Iterable[Near]) -> str:
     """The nearest recordings and what differs, as part of a sentence."""
     compared = [(differences(asked, near.asked), near) for near in others]
@@ -32,21 +64,65 @@ def format_nearest(asked: Mapping[str, Any] | None, others: Iterable[Near]) -> s
     if not nearest:
         return "nothing was recorded in this step"
     lines = [
-        f"{near.id} differs in {'; '.join(found[:MOST]) or 'nothing but how often it was asked'}"
+        f"{near.id} differs in {_listed(found) or 'nothing but how often it was asked'}"
         for found, near in nearest
     ]
     return f"nearest: {', and '.join(lines)}"
 
 
-def differences(a: Mapping[str, Any] | None, b: Mapping[str, Any] | None) -> list[str]:
-    """A text for each member in which two bodies differ; recorded → asked now."""
+def _listed(found: Iterable[Difference]) -> str:
+    return "; ".join(map(str, [*found][:MOST]))
+
+
+def differences(a: Mapping[str, Any] | None, b: Mapping[str, Any] | None) -> list[Difference]:
+    """The places in which two bodies differ; `b` was recorded, `a` is asked now."""
     if a is None or b is None:
-        return [] if a is b else ["its body"]
-    return [
-        f"{name}: {_brief(b.get(name, _MISSING))} → {_brief(a.get(name, _MISSING))}"
-        for name in sorted({*a, *b})
-        if a.get(name, _MISSING) != b.get(name, _MISSING)
-    ]
+        return [] if a is b else [Difference("its body", "another", "this")]
+    return [Difference(path, _brief(was), _brief(now)) for path, now, was in _leaves(a, b, "")]
+
+
+def near_miss(
+    asked: Mapping[str, Any] | None, recorded: Mapping[str, Any] | None
+) -> list[Difference]:
+    """The differences of two requests that put the same question; empty if they put two.
+
+    The texts of a question may differ in ids and times: they are made up anew each time.
+    """
+    if asked is None or recorded is None:
+        return []
+    found = list(_leaves(asked, recorded, ""))
+    if len(found) > MOST or any(_is_another_text(*leaf) for leaf in found):
+        return []
+    return [Difference(path, _brief(was), _brief(now)) for path, now, was in found]
+
+
+def is_made_up(difference: Difference) -> bool:
+    """True if what differs is an id or a time on both sides."""
+    return all(_MADE_UP.search(text) for text in (difference.was, difference.now))
+
+
+def _is_another_text(path: str, now: object, was: object) -> bool:
+    names = [name for name in path.split(".") if not name.isdecimal()]
+    if _WORDED.isdisjoint(names):
+        return not isinstance(now, str | int | float | bool | None) and now is not _MISSING
+    if not (isinstance(now, str) and isinstance(was, str)):
+        return True
+    return _MADE_UP.sub("", now) != _MADE_UP.sub("", was)
+
+
+def _leaves(a: Any, b: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
+    """Path, value in `a` and value in `b` of each place in which they differ."""
+    if a == b and type(a) is type(b):
+        return
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        for name in sorted({*a, *b}):
+            inner = f"{path}.{name}" if path else name
+            yield from _leaves(a.get(name, _MISSING), b.get(name, _MISSING), inner)
+    elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        for n, (one, other) in enumerate(zip(a, b, strict=True)):
+            yield from _leaves(one, other, f"{path}.{n}")
+    else:
+        yield path, a, b
 
 
 def _brief(value: Any) -> str:

@@ -10,6 +10,7 @@ from nbckpt.config.record_hosts import fields_of, host_named
 from nbckpt.digests import Digest
 from nbckpt.errors import BudgetError, ReplayError
 from nbckpt.llm import providers, request_keys, scope
+from nbckpt.llm.answer_owners import AnswerOwners
 from nbckpt.llm.budget_turns import Turn
 from nbckpt.llm.call import Call
 from nbckpt.llm.flights import Landed
@@ -59,7 +60,12 @@ class Recorder:
         self._session = session
         self._lookup = ReplayLookup(session)
         self._writer = RecordingWriter(session, self._lookup, self.budget, self.outcomes)
+        self._owners = session.state(AnswerOwners)
         self._unkept = UnkeptCalls(self.budget, self.outcomes)
+
+    def near_misses(self, step: str) -> list[str]:
+        """What differed in the calls of a step that were paid, from what was answered before."""
+        return self._lookup.near_misses.of(step)
 
     @property
     def ignored(self) -> frozenset[str]:
@@ -163,6 +169,7 @@ class Recorder:
             question.give_back()
             self.outcomes.count("stopped", question.endpoint.provider)
             raise ReplayError(self._lookup.format_missing(question))
+        self._lookup.near_misses.note(question)
         return self._admitted(Call(self._writer, question), blocks=blocks)
 
     def _coalesced(self, question: Question, *, blocks: bool) -> Call:
@@ -220,6 +227,7 @@ class Recorder:
         """A call that is not sent."""
         self.outcomes.count("replayed", question.endpoint.provider, question.scope)
         if (recording := landed.recording) is not None:
+            self._owners.gives(self._session, recording.id)
             question.scope.save(
                 recording.id,
                 {

@@ -16,6 +16,8 @@ from nbckpt.timeline.recordings import Headers, Outcome, Recording
 
 if TYPE_CHECKING:
     from nbckpt.llm.call import Call
+    from nbckpt.llm.question import Question
+    from nbckpt.llm.request_keys import Canonical
     from nbckpt.session.session import Session
 
 LONGEST_ASKED = 1 << 20
@@ -45,7 +47,7 @@ def kept_of(call: Call, fields: Fields) -> Harmless:
     asked, body = call.question.asked, call.question.body
     hidden = secrets_of(asked, values_of(asked, body, fields))
     data, headers = _answer(b"".join(call.chunks), call.headers, hidden, fields)
-    text = redacted(without(body, fields), hidden) if len(body.text) <= LONGEST_ASKED else b""
+    text = _asked(body, hidden, fields)
     return Harmless(
         # By custom a blob's first part is cut by its content: requests that grow share most of it.
         parts=(text, memoryview(data)),
@@ -54,6 +56,16 @@ def kept_of(call: Call, fields: Fields) -> Harmless:
         url=without_keys(asked.url, hidden, fields),
         summary=redacted_text(summary_of(fields_hidden(body.members, fields)), hidden),
     )
+
+
+def asked_of(question: Question, fields: Fields) -> bytes:
+    """The body of a request as it is written: nothing if it is too long."""
+    asked, body = question.asked, question.body
+    return _asked(body, secrets_of(asked, values_of(asked, body, fields)), fields)
+
+
+def _asked(body: Canonical, hidden: Sequence[bytes], fields: Fields) -> bytes:
+    return redacted(without(body, fields), hidden) if len(body.text) <= LONGEST_ASKED else b""
 
 
 def recording_of(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from nbckpt.config.record_hosts import fields_of
 from nbckpt.errors import StoreError, line_of
 from nbckpt.llm import providers
+from nbckpt.llm.answer_owners import AnswerOwners
 from nbckpt.llm.call import Call
 from nbckpt.llm.fields import Fields, values_of
 from nbckpt.llm.flights import Landed
@@ -94,6 +95,7 @@ class RecordingWriter:
         record = recording_record(recording)
         written = self._lookup.append(record)
         if recording.state == "done":
+            self._session.state(AnswerOwners).gives(self._session, recording.id)
             self._session.writes.follow(f"an answer of {recording.provider}", written)
         return written
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 from nbckpt.digests import Digest
@@ -27,6 +28,7 @@ class Index:
         self._items: dict[str, OfItems] = {}
         self._ids: set[str] = set()
         self._strange: set[str] = set()
+        self._of_requests: dict[str, str | list[str]] | None = None
 
     def take(self, records: Iterable[Record]) -> None:
         """Know these as well; what is known already does no harm."""
@@ -45,6 +47,8 @@ class Index:
                 items.take(record)
             if self._found.setdefault(asking, record) is not record:
                 self._more.setdefault(asking, []).append(record)
+            elif self._of_requests is not None:
+                _note(self._of_requests, asking)
 
     def _replace(self, asking: str, record: Record) -> None:
         """Hold what a journal says, which is small, instead of what this session wrote into it."""
@@ -59,6 +63,21 @@ class Index:
         text = _text(*asking)
         found = self._found.get(text)
         return () if found is None else (found, *self._more.get(text, ()))
+
+    def of_request(self, request: Digest) -> list[Record]:
+        """The recordings of equal requests of all steps, in the order in which they came."""
+        if self._of_requests is None:
+            self._of_requests = {}
+            for asking in self._found:
+                _note(self._of_requests, asking)
+        found = self._of_requests.get(request, [])
+        askings = [found] if isinstance(found, str) else found
+        return [record for a in askings for record in (self._found[a], *self._more.get(a, ()))]
+
+    def latest(self, step: str, most: int) -> list[Record]:
+        """The latest recordings of a step, and of those whose names begin as its does."""
+        latest = (a for a in reversed(self._found) if a.partition(" ")[2].startswith(step))
+        return [self._found[asking] for asking in islice(latest, most)]
 
     def is_strange(self, asking: Asking) -> bool:
         """True if there is an answer that cannot be given, because it is not trusted."""
@@ -82,6 +101,20 @@ class Index:
 
 def _text(step: str, request: Digest, occurrence: int) -> str:
     return f"{request}{occurrence} {step}"
+
+
+def _note(of_requests: dict[str, str | list[str]], asking: str) -> None:
+    """Note a call with those of equal requests; most are alone, and stand in no list."""
+    request = asking[:_DIGITS]
+    others = of_requests.setdefault(request, asking)
+    if isinstance(others, list):
+        others.append(asking)
+    elif others is not asking:
+        of_requests[request] = [others, asking]
+
+
+_DIGITS = 64
+"""Characters of a digest."""
 
 
 class OfItems:

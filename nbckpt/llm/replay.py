@@ -15,6 +15,8 @@ from nbckpt.llm import nearest
 from nbckpt.llm.fields import hidden
 from nbckpt.llm.flights import Landed
 from nbckpt.llm.http_request import RecordedResponse
+from nbckpt.llm.moved_answers import MovedAnswers
+from nbckpt.llm.near_misses import NearMisses
 from nbckpt.llm.occurrence import KnownOccurrences
 from nbckpt.llm.question import Question
 from nbckpt.llm.recordings_index import Asking, Index, newest
@@ -29,7 +31,13 @@ _COMPARED = 50
 
 
 class ReplayLookup:
-    """The recordings of a session's store, found by the calls that they answer."""
+    """The recordings of a session's store, found by the calls that they answer.
+
+    Attributes
+    ----------
+    near_misses
+        Calls that none of them answers.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -37,6 +45,8 @@ class ReplayLookup:
         self._taken = 0
         self._generation = session.store.generation
         self._lock = threading.Lock()
+        self._moved = MovedAnswers(session, self._of_request)
+        self.near_misses = NearMisses(session, self._latest)
 
     def append(self, record: Record) -> Future[None]:
         """Append a new recording to the session's journal, and find it from now on."""
@@ -49,7 +59,10 @@ class ReplayLookup:
         """The kept answer to a call; None if there is none that can be read."""
         record = self.find(question.asking, question.ttl_s)
         if record is None:
-            return None
+            record = self._moved.find(question)
+            if record is None:
+                return None
+            self._moved.tell(question, record)
         try:
             recording = recording_from(record)
             body = bytes(self._session.store.get_blob(recording.blob, of=record)[1])
@@ -95,6 +108,17 @@ class ReplayLookup:
         with self._lock:
             self._look()
             return self._index.find(asking)
+
+    def _of_request(self, request: Digest) -> Sequence[Record]:
+        """The recordings of equal requests of all steps."""
+        with self._lock:
+            self._look()
+            return self._index.of_request(request)
+
+    def _latest(self, step: str, most: int) -> Sequence[Record]:
+        """The latest recordings of steps whose names begin with one."""
+        with self._lock:
+            return self._index.latest(step, most)
 
     def _look(self) -> None:
         """Take in what the session has seen of others' recordings."""

@@ -103,18 +103,19 @@ def key_of(
     place = [endpoint.provider, endpoint.host, endpoint.path, told, headers]
     if asked.method != "POST":
         place.append(asked.method)
+    members = None if body.members is None else compared(body.members, endpoint, ignored)
+    text = body.text if members is None or members is body.members else _text_of(members)
+    return digest_of(json.dumps(place), b"\0", text)
+
+
+def compared(
+    members: Mapping[str, Any], endpoint: Endpoint, ignored: Collection[str]
+) -> Mapping[str, Any]:
+    """The members of a body that tell what is asked; the very same if all do."""
     telling_nothing = _TELLING_NOTHING.get(endpoint.kind.provider, frozenset())
-    return digest_of(json.dumps(place), b"\0", _compared(body, {*telling_nothing, *ignored}))
-
-
-def _compared(body: Canonical, ignored: Collection[str]) -> bytes:
-    """The text of a body without some members."""
-    members = body.members
-    if members is None:
-        return body.text
-    for path in ignored:
+    for path in {*telling_nothing, *ignored}:
         members = _without(members, path.split("."))
-    return body.text if members is body.members else _text_of(members)
+    return members
 
 
 def _without(members: Mapping[str, Any], path: list[str]) -> Mapping[str, Any]:

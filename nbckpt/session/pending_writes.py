@@ -59,6 +59,8 @@ class PendingWrites(Own):
         Who shows them takes them.
     has_begun
         Whether anything was written.
+    shows
+        Shows a sentence at once; None where nobody does.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class PendingWrites(Own):
     ) -> None:
         self.news: deque[str] = deque(maxlen=MOST_NEWS)
         self.has_begun = False
+        self.shows: Callable[[str], None] | None = None
         self._store = store
         self._timeline = timeline
         self._writer = writer
@@ -124,6 +127,13 @@ class PendingWrites(Own):
         """Have the user hear something at the next prompt, once."""
         if text not in self.news:
             self.news.append(text)
+
+    def tell(self, text: str) -> None:
+        """Have the user hear something now or, where nobody shows it, at the next prompt."""
+        if self.shows is None:
+            self.notify(text)
+        else:
+            self.shows(text)
 
     def _note_refusal(self, name: str | None, written: Future[None]) -> None:
         if (error := written.exception()) is None:

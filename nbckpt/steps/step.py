@@ -17,6 +17,7 @@ from nbckpt.digests import Json
 from nbckpt.errors import StoreError, UsageError, line_of
 from nbckpt.fingerprint import code
 from nbckpt.fingerprint.values.remembering import forget
+from nbckpt.llm.answer_owners import AnswerOwners
 from nbckpt.model import Cell, Checkpoint, Key
 from nbckpt.runtime.interrupts import whole
 from nbckpt.session.session import Session
@@ -110,6 +111,7 @@ class Step(ThroughItems, Execution):
     def _list(self) -> None:
         """Make it the latest step of its name: they stand in the order in which they began."""
         self.session.state(StepState).begins(self)
+        self.session.state(AnswerOwners).begins(self.session, self.request.name)
 
     def _start(self) -> None:
         session, selection = self.session, self.request.selection

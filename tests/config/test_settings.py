@@ -61,7 +61,8 @@ def test_a_setting_is_read_from_either_place(name: str, text: str, value: object
     [("retention_count", "0"), ("retention_count", "1.5"), ("retention_days", "-1"),
      ("max_size", "big"), ("max_size", "1 parsec"), ("track_share", "1.1"), ("track_share", "nan"),
      ("idle_s", "soon"), ("auto", "sometimes"), ("patience_s", "inf"),
-     ("record_hosts", "two words"), ("record_hosts", "api.example.com="), ("secret_fields", "a b")],
+     ("record_hosts", "two words"), ("record_hosts", "api.example.com="), ("secret_fields", "a b"),
+     ("match_ignore", "a b"), ("match_ignore", "trace_id, stream"), ("match_ignore", "messages")],
 )  # fmt: skip
 def test_what_a_setting_cannot_be_is_named_with_where_it_stands(name: str, text: str) -> None:
     with pytest.raises(UsageError, match=f"NBCKPT_{name.upper()} is '{text}'; it is "):

@@ -13,6 +13,7 @@ from nbckpt.errors import CaptureError, NbckptError
 from nbckpt.fingerprint.keys.difference import difference
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.llm import scope
+from nbckpt.llm.answer_owners import AnswerOwners
 from nbckpt.llm.step_scope import Scope
 from nbckpt.model import Key
 from nbckpt.runtime.interrupts import result_of
@@ -59,7 +60,7 @@ class Memory:
         self._within = within
         self._told: set[str] = set()
         self._clocks = threading.local()
-        self._is_checked = False
+        self._is_checked = self._has_kept = False
         self._reached = Reached(function) if isinstance(function, FunctionType) else None
         self._of = self._code(function) if step.is_kept else None
         self._known: Kept | None = None
@@ -121,6 +122,10 @@ class Memory:
                 self._say(f"runs {self.name!r} again: {why}")
                 return None
             reads.repeat(result.asked)
+            if not self._has_kept:
+                self._has_kept = True
+                owners = self._session.state(AnswerOwners)
+                owners.keeps(self._session, self._within.step, self._step.cell.source)
             return Answer(self._known.value_of(result.parts))
         except user_code_errors() as error:  # a value's own code may raise anything
             self._tell(f"one did not come back, and runs again: {error_text(error)}")

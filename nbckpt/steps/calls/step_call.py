@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from nbckpt.capture.observation.checkpoint_reads import Reads
 from nbckpt.errors import CaptureError, NbckptError, StoreError
 from nbckpt.llm import scope
+from nbckpt.llm.answer_owners import AnswerOwners
 from nbckpt.model import Record, is_trusted
 from nbckpt.runtime import clock
 from nbckpt.runtime.interrupts import result_of
@@ -130,6 +131,7 @@ class StepCall:
             return None
         if (within := scope.here().scope) is not None:
             within.count("calls_replayed", "")
+        self.session.state(AnswerOwners).keeps(self.session, self._calls.step)
         self._reads.repeat(record.get(ASKED))
         return answer
 

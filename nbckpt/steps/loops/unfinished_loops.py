@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from nbckpt.capture.observation.audit import unheard
 from nbckpt.digests import Digest
+from nbckpt.llm.answer_owners import AnswerOwners
 from nbckpt.model import Checkpoint, is_trusted
 from nbckpt.runtime import clock
 from nbckpt.runtime.interrupts import whole
@@ -57,6 +58,7 @@ def went_on(step: Execution, partial: Checkpoint) -> None:
     assert partial.progress is not None
     _, done, total = partial.progress
     step.spent_s = saved = partial.duration_s
+    step.session.state(AnswerOwners).keeps(step.session, step.request.name, step.cell.source)
     if (calls := step.calls.scope) is not None:
         for record in step.session.store.records(BEGUN):
             if record["checkpoint"] == partial.id and is_trusted(record):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from nbckpt.llm.answer_owners import AnswerOwners
 from nbckpt.model import Checkpoint, size_of_all
 from nbckpt.runtime.interrupts import held
 from nbckpt.steps import cell_results
@@ -48,6 +49,7 @@ def restore(step: Execution) -> bool:
         step.was_set = session.workspace.observer.was_set
         step.took_s = time.perf_counter() - began
         _stand(step, checkpoint, is_next=is_next)
+        session.state(AnswerOwners).keeps(session, step.request.name, step.cell.source)
         if shadow is not None:
             shadow.compare(session, checkpoint, step.request.selection)
         makers.was_restored(session, checkpoint, step.names.binds)

@@ -1,0 +1,145 @@
+"""The cells of a session that recordings belong to: an answer that one has is no other's sample."""
+
+from __future__ import annotations
+
+import ast
+import re
+import threading
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
+
+from nbckpt.fingerprint.code.magiclines import without_magics
+from nbckpt.fingerprint.user_names import Own
+
+if TYPE_CHECKING:
+    from nbckpt.session.session import Session
+
+_CALL = re.compile(r"(?P<equals>(?P<function>[^(]+\().*\)#)(?P<n>\d+)", re.DOTALL)
+"""The step that a call of a function under `@nbckpt.step` is: see `steps.calls.step_call`."""
+_NAMING = re.compile(r"\bcheckpoint\(|^@(\w+\.)*step\b")
+"""Lines that name a step, and say nothing of what it does."""
+_SHARE = 2 / 3
+"""Of a cell's lines, those that another cell has where it holds the same code."""
+
+
+@dataclass(eq=False)
+class CellRun:
+    """One run of a cell, as far as recordings are given to it.
+
+    Attributes
+    ----------
+    source
+        The code of the cell; empty where no shell tells of cells.
+    steps
+        Names of the steps that began in it.
+    """
+
+    source: str = ""
+    steps: set[str] = field(default_factory=set)
+
+    def is_of_cell(self, other: CellRun, source: str) -> bool:
+        """True if it runs the cell that another run ran, or one that has that code in it.
+
+        Parameters
+        ----------
+        source
+            The code of the other, or of the step in it that is asked for.
+        """
+        return not self.steps.isdisjoint(other.steps) or holds(self.source, source)
+
+
+class Owner(NamedTuple):
+    """A run of a cell that has a recording, and the code for which it has it."""
+
+    run: CellRun
+    source: str
+
+
+class AnswerOwners(Own):
+    """Owners of recordings in one session; ``session.state(AnswerOwners)`` gives it.
+
+    What was recorded of a step in other sessions is its own where it is restored in this one or
+    goes on, and asks for nothing of it.
+    """
+
+    def __init__(self) -> None:
+        self._steps: dict[str, Owner] = {}
+        self._given: dict[str, CellRun] = {}
+        self._runs: WeakKeyDictionary[ast.Module, CellRun] = WeakKeyDictionary()
+        self._script = CellRun()
+        self._lock = threading.Lock()
+
+    def begins(self, session: Session, step: str) -> None:
+        """Take note that a step begins in the cell that runs."""
+        self.running(session).steps.add(step)
+
+    def keeps(self, session: Session, step: str, source: str | None = None) -> None:
+        """Take note that a step has what was kept of it, and may ask for nothing.
+
+        Parameters
+        ----------
+        source
+            Its code; None if that is its cell's.
+        """
+        run = self.running(session, reads=source is None)
+        self._steps[function_of(step)] = Owner(run, run.source if source is None else source)
+
+    def gives(self, session: Session, recording: str) -> None:
+        """Take note that the cell that runs has a recording."""
+        self._given[recording] = self.running(session, reads=True)
+
+    def of(self, recording: str, step: str = "") -> Owner | None:
+        """The owner of a recording that was made in a step; None if it has none in this session."""
+        if (run := self._given.get(recording)) is not None:
+            return Owner(run, run.source)
+        return self._steps.get(function_of(step))
+
+    def running(self, session: Session, *, reads: bool = False) -> CellRun:
+        """The run of the cell that runs now; with its code, if somebody reads that."""
+        tree = session.workspace.running
+        if tree is None:
+            return self._script
+        with self._lock:
+            run = self._runs.get(tree)
+            if run is None:
+                run = self._runs[tree] = CellRun()
+        if reads and not run.source:
+            run.source = ast.unparse(tree)
+        return run
+
+
+def function_of(step: str) -> str:
+    """What tells a step from others: of a call of a function, the function."""
+    found = _CALL.fullmatch(step)
+    return found["function"] if found else step
+
+
+def equals_of(step: str) -> str:
+    """What steps have in common whose calls are samples of one: all but the number."""
+    found = _CALL.fullmatch(step)
+    return found["equals"] if found else step
+
+
+def rank_of(step: str) -> int:
+    """How many equal calls of its function came before a step; 0 of one that is none."""
+    found = _CALL.fullmatch(step)
+    return int(found["n"]) if found else 0
+
+
+def holds(cell: str, source: str) -> bool:
+    """True if a cell has the code of another in it: it was edited, pasted or merged."""
+    lines = _lines(source)
+    return bool(lines) and len(lines & _lines(cell)) >= _SHARE * len(lines)
+
+
+@lru_cache(maxsize=200)
+def _lines(source: str) -> frozenset[str]:
+    """The lines of some code, however it is spaced and quoted, without those that name steps."""
+    try:
+        text = ast.unparse(ast.parse(without_magics(source)))
+    except (SyntaxError, ValueError):
+        text = source
+    stripped = (line.strip() for line in text.splitlines())
+    return frozenset(s for s in stripped if s not in ("", "pass") and not _NAMING.search(s))
