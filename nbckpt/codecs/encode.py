@@ -6,9 +6,11 @@ import copyreg
 from _pickle import dumps  # the one of `pickle` may have been replaced
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.codecs import arrays, classes, containers, instance_dicts, storages
+from nbckpt.codecs import arrays, classes, containers, hidden_secrets, instance_dicts, storages
+from nbckpt.codecs.hidden_secrets import Hiding, SecretError
 from nbckpt.codecs.pickler import NamespacePickler, Scope
 from nbckpt.codecs.reducers import reducer_for, reducer_of
 from nbckpt.codecs.segmented import Segmented, segmented
@@ -53,6 +55,8 @@ class Encoded:
         The types of the objects inside, but for atoms and plain containers.
     members
         Of those types whose code has a say in what is written: names that their objects have.
+    environment
+        Names of the environment that stand for secrets inside.
     """
 
     parts: list[Buffer]
@@ -64,6 +68,7 @@ class Encoded:
     dicts: frozenset[int] = frozenset()
     kinds: frozenset[type] = frozenset()
     members: Mapping[type, frozenset[str]] = field(default_factory=dict)
+    environment: frozenset[str] = frozenset()
     keepalive: object = None
 
 
@@ -98,7 +103,33 @@ def encode(
         encoded_alone = encoded_scalar(name, values[name], scope.max_bytes)
         if encoded_alone is not None:
             return encoded_alone
-    writer = StreamWriter(scope.max_bytes)
+    write = partial(_written, values, scope, linked=linked, with_shares=with_shares)
+    encoded = write(contents=contents)
+    is_compared = contents is not None and contents.has_taken
+    if is_compared or not hidden_secrets.may_be_in(encoded.parts):
+        return encoded
+    hiding = Hiding()
+    encoded = write(hiding=hiding)
+    if told := hidden_secrets.name_in(encoded.parts):
+        try:
+            hiding.refuse(values, f"it holds {told} of the environment")
+        except SecretError as why:
+            raise EncodeError(values[name]) from why
+    return replace(encoded, environment=frozenset(hiding.names))
+
+
+def _written(
+    values: Mapping[str, object],
+    scope: Scope,
+    *,
+    linked: frozenset[int],
+    with_shares: bool,
+    contents: Contents | None = None,
+    hiding: Hiding | None = None,
+) -> Encoded:
+    """`encode`, with whatever secrets are in the values unless they are to be hidden."""
+    name = next(iter(values), "")
+    writer = StreamWriter(scope.max_bytes, names=hiding is not None)
     buffers: list[Buffer] = []
     pickler = NamespacePickler(
         writer,
@@ -112,12 +143,16 @@ def encode(
     if contents is not None:
         contents.begin()
     with switched_off():
-        stands_for = _segmented(values, scope)
+        stands_for = _segmented(values, scope) if hiding is None else None
         written = values if stands_for is None else {name: stands_for}
         try:
+            if hiding is not None:
+                pickler.persistent_id = hiding
+                hidden_secrets.refuse_named(values, hiding)
             pickler.dump({_apart(name): written[name] for name in classes.bases_first(written)})
         except user_code_errors(OutOfTimeError) as error:
-            raise EncodeError(pickler.latest) from error  # a value ends no process
+            culprit = pickler.latest if hiding is None else hiding.culprit or pickler.latest
+            raise EncodeError(culprit) from error  # a value ends no process
         if stands_for is None:
             return _encoded(pickler, values, writer, buffers, with_shares=with_shares)
         pickler.private.add(id(stands_for))
@@ -164,6 +199,8 @@ def encoded_scalar(name: str, value: object, max_bytes: int | None = None) -> En
         Of a longer one nothing is given either.
     """
     if not _is_scalar(value) or not name.isidentifier():
+        return None
+    if type(value) is str and hidden_secrets.is_suspect(name, value):
         return None
     writer = StreamWriter(max_bytes)
     try:

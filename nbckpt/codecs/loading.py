@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
-from nbckpt.codecs import hashed_keys, nans
+from nbckpt.codecs import hashed_keys, hidden_secrets, nans
 from nbckpt.codecs.key_hashing import Hashing, of_a_key
 from nbckpt.codecs.pyplot import opened_are_closed
-from nbckpt.codecs.streams import StreamReader, segments_of
+from nbckpt.codecs.streams import StreamReader, has_names, segments_of
 from nbckpt.errors import NOT_YOURS, TRUST_IT, UntrustedError
 from nbckpt.runtime.user_code_errors import user_code_errors
 
@@ -157,7 +157,7 @@ def decode(parts: Sequence[memoryview], loading: Loading, *, trusted: bool) -> d
     token = LOADING.set(loading)
     try:
         with nullcontext() if loading.bindings is not None else opened_are_closed():
-            values = _loaded(segments, buffers, loading)
+            values = _loaded(segments, buffers, loading, with_names=has_names(parts))
         if nans.may_be_in(segments):
             nans.unite(values, loading.namespace)
         while loading.endings:
@@ -174,13 +174,19 @@ def decode(parts: Sequence[memoryview], loading: Loading, *, trusted: bool) -> d
 
 
 def _loaded(
-    segments: list[memoryview], buffers: Sequence[memoryview], loading: Loading
+    segments: list[memoryview],
+    buffers: Sequence[memoryview],
+    loading: Loading,
+    *,
+    with_names: bool,
 ) -> dict[str, object]:
     """The values, loaded once more if keys hash by what was not there yet."""
     there = loading.so_far()
+    load = partial(_unpickled, segments, buffers, with_names=with_names)
+    built = partial(_built, load, loading)
     kinds: list[type] = []
     try:
-        values = _built(segments, buffers, loading, Hashing)
+        values = built(Hashing)
     except user_code_errors() as error:
         if (found := of_a_key(error)) is None:
             raise
@@ -195,15 +201,14 @@ def _loaded(
             return values
     kinds += loading.hashing.kinds
     loading.cut(*there)
-    values = _built(segments, buffers, loading, partial(Hashing, kinds, by_identity=True))
+    values = built(partial(Hashing, kinds, by_identity=True))
     kinds = loading.hashing.made
     loading.fillings.insert(0, partial(hashed_keys.fill_anew, values, kinds))
     return values
 
 
 def _built(
-    segments: list[memoryview],
-    buffers: Sequence[memoryview],
+    load: Callable[[], dict[str, object]],
     loading: Loading,
     hashing: Callable[[], Hashing],
 ) -> dict[str, object]:
@@ -212,7 +217,7 @@ def _built(
     while True:
         loading.hashing = hashing()
         try:
-            return _unpickled(segments, buffers)
+            return load()
         except NameError as error:
             if not loading.lends(error.name):
                 raise
@@ -238,8 +243,19 @@ def _are_found(values: list[object]) -> bool:
         return False
 
 
-def _unpickled(segments: list[memoryview], buffers: Sequence[memoryview]) -> dict[str, object]:
-    if len(segments) == 1:
+class _NamingUnpickler(pickle.Unpickler):
+    """An unpickler of streams in which names of the environment stand for texts."""
+
+    def persistent_load(self, pid: object) -> object:
+        return hidden_secrets.shown(pid)
+
+
+def _unpickled(
+    segments: list[memoryview], buffers: Sequence[memoryview], *, with_names: bool
+) -> dict[str, object]:
+    if with_names:
+        values = _NamingUnpickler(StreamReader(segments), buffers=buffers).load()
+    elif len(segments) == 1:
         values = pickle.loads(segments[0], buffers=buffers)
     else:
         values = pickle.Unpickler(StreamReader(segments), buffers=buffers).load()

@@ -23,6 +23,8 @@ HEADER = struct.Struct("<4sI")
 """Begins a blob's first part: magic, and how many payloads follow as parts of their own."""
 
 MAGIC = b"NBST"
+NAMING = b"NBSN"
+"""Begins a stream in which names of the environment stand for what is not written."""
 
 POSITION = struct.Struct("<Q")
 """For each payload: how much of the stream stands between it and the one before it."""
@@ -49,9 +51,12 @@ class StreamWriter:
     ----------
     max_bytes
         Most bytes, beyond which a piece raises `TooLargeError`; None for any number.
+    names
+        Whether names of the environment stand for secrets in it.
     """
 
-    def __init__(self, max_bytes: int | None = None) -> None:
+    def __init__(self, max_bytes: int | None = None, *, names: bool = False) -> None:
+        self._magic = NAMING if names else MAGIC
         self._room = max_bytes
         self._pieces: list[Buffer] = []
         self._payloads: list[Buffer] = []
@@ -79,7 +84,7 @@ class StreamWriter:
 
     def parts(self) -> list[Buffer]:
         """The stream behind its header, then the payloads."""
-        header = HEADER.pack(MAGIC, len(self._payloads))
+        header = HEADER.pack(self._magic, len(self._payloads))
         positions = b"".join(map(POSITION.pack, self._positions))
         return [b"".join([header, positions, *self._pieces]), *self._payloads]
 
@@ -102,6 +107,11 @@ class StreamWriter:
         self._unmarked += memoryview(data).nbytes
 
 
+def has_names(parts: Sequence[memoryview]) -> bool:
+    """True if names of the environment stand for secrets in a stream."""
+    return bytes(parts[0][: len(NAMING)]) == NAMING
+
+
 def segments_of(parts: Sequence[memoryview]) -> tuple[list[memoryview], Sequence[memoryview]]:
     """The pieces of the stream in their order, and the parts that are its buffers.
 
@@ -111,7 +121,7 @@ def segments_of(parts: Sequence[memoryview]) -> tuple[list[memoryview], Sequence
         If the parts do not begin with a stream.
     """
     magic, count = HEADER.unpack_from(parts[0])
-    if magic != MAGIC:
+    if magic not in (MAGIC, NAMING):
         message = f"a blob begins with {magic!r} instead of {MAGIC!r}: it holds no variables"
         raise FormatError(message)
     start = HEADER.size + count * POSITION.size

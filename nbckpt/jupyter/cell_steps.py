@@ -18,6 +18,7 @@ from nbckpt.jupyter.taken_names import CellNames
 from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.session.session import Session
 from nbckpt.steps.execution.step_state import StepState
+from nbckpt.text.secret_texts import may_have_key, names_secrets
 
 # What only cells need is imported by the first of them, not by `%load_ext` and `%resume`.
 if TYPE_CHECKING:
@@ -197,6 +198,7 @@ class CellSteps:
         session, step, tree = self._session, cell.step, cell.tree
         if tree is not None and not marking.is_our_own(tree):
             session.workspace.observer.cell_ends(cell.acting)
+            self._tell_secrets(cell.identity(self._shell).source, tree)
         if cell.refused is not None:
             cell.refused.left()
         if step is not None and session.moved:
@@ -210,6 +212,15 @@ class CellSteps:
             if is_news and not marking.is_our_own(tree):
                 ended = Ended(cell.identity(self._shell), run_s, error, shown)
                 self._join(ended, tree)
+
+    def _tell_secrets(self, source: str, tree: ast.Module) -> None:
+        """Say that secrets stand in the text of a cell."""
+        if not (may_have_key(source) or names_secrets(source.encode("utf-8", "replace"))):
+            return
+        from nbckpt.jupyter.literal_secrets import LiteralSecrets
+
+        if told := self._session.state(LiteralSecrets).news(tree):
+            notices.say(self._shell, f"nbckpt: {told}", secrets=True)
 
     def _end(
         self,

@@ -12,10 +12,13 @@ from nbckpt.llm.fields import Fields, values_of, without, without_in_answer
 from nbckpt.llm.fields import hidden as fields_hidden
 from nbckpt.llm.secrets import harmless, redacted, redacted_text, secrets_of, without_keys
 from nbckpt.llm.summary import summary_of
+from nbckpt.text import secret_texts
+from nbckpt.text.secret_texts import named_in, names_secrets
 from nbckpt.timeline.recordings import Headers, Outcome, Recording
 
 if TYPE_CHECKING:
     from nbckpt.llm.call import Call
+    from nbckpt.llm.http_request import HttpRequest
     from nbckpt.llm.question import Question
     from nbckpt.llm.request_keys import Canonical
     from nbckpt.session.session import Session
@@ -45,7 +48,7 @@ class Harmless(NamedTuple):
 def kept_of(call: Call, fields: Fields) -> Harmless:
     """Parts that may be written of a call so far; nothing of the user's `fields`."""
     asked, body = call.question.asked, call.question.body
-    hidden = secrets_of(asked, values_of(asked, body, fields))
+    hidden = _secrets_of(asked, body, fields)
     data, headers = _answer(b"".join(call.chunks), call.headers, hidden, fields)
     text = _asked(body, hidden, fields)
     return Harmless(
@@ -54,18 +57,30 @@ def kept_of(call: Call, fields: Fields) -> Harmless:
         sizes=list(map(len, call.chunks)) if len(data) == call.size else [len(data)],
         headers=headers,
         url=without_keys(asked.url, hidden, fields),
-        summary=redacted_text(summary_of(fields_hidden(body.members, fields)), hidden),
+        summary=secret_texts.redacted(
+            redacted_text(summary_of(fields_hidden(body.members, fields)), hidden)
+        ),
     )
 
 
 def asked_of(question: Question, fields: Fields) -> bytes:
     """The body of a request as it is written: nothing if it is too long."""
     asked, body = question.asked, question.body
-    return _asked(body, secrets_of(asked, values_of(asked, body, fields)), fields)
+    return _asked(body, _secrets_of(asked, body, fields), fields)
+
+
+def _secrets_of(asked: HttpRequest, body: Canonical, fields: Fields) -> list[bytes]:
+    """Texts of a request that are not written, of it and of its answer."""
+    values = values_of(asked, body, fields)
+    if body.members is not None and names_secrets(body.text):
+        values |= named_in(body.members)
+    return secrets_of(asked, values)
 
 
 def _asked(body: Canonical, hidden: Sequence[bytes], fields: Fields) -> bytes:
-    return redacted(without(body, fields), hidden) if len(body.text) <= LONGEST_ASKED else b""
+    if len(body.text) > LONGEST_ASKED:
+        return b""
+    return secret_texts.without_keys(redacted(without(body, fields), hidden))
 
 
 def recording_of(

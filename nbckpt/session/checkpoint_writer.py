@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from nbckpt.digests import Digest
+from nbckpt.digests import Digest, Json
 from nbckpt.errors import StoreError
 from nbckpt.fingerprint.user_names import Own
 from nbckpt.model import Cell, Checkpoint, Manifest, Record, State, Variable
@@ -19,6 +20,7 @@ from nbckpt.runtime import clock, telemetry
 from nbckpt.runtime.gc_pause import switched_off
 from nbckpt.runtime.interrupts import wait_for, whole
 from nbckpt.runtime.snapshot_dict import Difference
+from nbckpt.text.secret_texts import redacted_json
 from nbckpt.timeline import events
 from nbckpt.timeline.checkpoint_records import MICROSECONDS, checkpoint_record
 from nbckpt.timeline.records import event_record
@@ -33,6 +35,10 @@ if TYPE_CHECKING:
     from nbckpt.session.workspace.workspace import Workspace
     from nbckpt.storage.store import Store
     from nbckpt.timeline.timeline import Timeline
+
+
+_ENCODED = json.JSONEncoder().encode
+"""Held from the beginning: a notebook may put another function in the place of `json.dumps`."""
 
 
 class _Look(NamedTuple):
@@ -130,9 +136,12 @@ class CheckpointWriter(Own):
         """Look at what may have changed, and put what of it is selected into the store."""
         return self._session.workspace.capturer.capture(selection, base=self.base())
 
-    def put_outputs(self, text: bytes) -> Digest:
-        """Put a cell's outputs into the store, beside its variables, and return their digest."""
-        session = self._session
+    def put_outputs(self, outputs: Sequence[Json]) -> Digest:
+        """Put a cell's outputs into the store, beside its variables, and return their digest.
+
+        Secrets in their texts are stars.
+        """
+        session, text = self._session, _ENCODED(redacted_json(outputs)).encode()
         return session.store.put_blob([text], within=session.settings.max_store_size)
 
     def keep(

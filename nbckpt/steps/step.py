@@ -8,7 +8,6 @@ none, `track` keeps how far a loop came.
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -32,9 +31,6 @@ from nbckpt.steps.remake import remake
 from nbckpt.steps.restore.step_restore import restore
 from nbckpt.steps.step_draft import draft_of, failed_draft, note_lost
 from nbckpt.steps.step_keys import StepKeys
-
-_ENCODED = json.JSONEncoder().encode
-"""Held from the beginning: a notebook may put another function in the place of `json.dumps`."""
 
 
 class Step(ThroughItems, Execution):
@@ -166,8 +162,7 @@ class Step(ThroughItems, Execution):
             try:
                 draft = draft_of(self, self.spent_s + duration_s, "done")
                 if outputs:
-                    text = _ENCODED(outputs).encode()
-                    draft = replace(draft, outputs=self.session.checkpoints.put_outputs(text))
+                    draft = replace(draft, outputs=self.session.checkpoints.put_outputs(outputs))
             except StoreError as problem:
                 note_lost(self, problem)
                 raise

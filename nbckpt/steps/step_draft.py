@@ -26,6 +26,7 @@ from nbckpt.steps.restore.restorability import (
     deleted_names,
     descriptors_used,
 )
+from nbckpt.text.secret_texts import redacted
 from nbckpt.timeline.checkpoint_records import MICROSECONDS, checkpoint_record
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def failed_draft(step: Execution, why: str) -> Checkpoint:
         duration_s=round(step.elapsed_s(), MICROSECONDS),
         cell=step.cell,
         state="failed",
-        error=why[:500],
+        error=redacted(why)[:500],
     )
 
 

@@ -13,9 +13,12 @@ from weakref import ProxyTypes
 
 from nbckpt.runtime.mapped_files import require_there
 from nbckpt.runtime.user_code_errors import user_code_errors
+from nbckpt.text.secret_texts import redacted
 from nbckpt.types.registry import adapter_for
 
 PREVIEW_CHARACTERS = 120
+MOST_READ = 2_000
+"""Characters of a text that are read for a preview."""
 
 _ATOMS = (str, bytes, int, float, complex, bool, type(None))
 _SHORT = (float, bool, type(None))
@@ -54,8 +57,7 @@ def preview_of(value: object) -> str:
     """One line of what `value` looks like, at most `PREVIEW_CHARACTERS` long."""
     if type(value) in _SHORT or (type(value) is int and value.bit_length() < _short.maxlong):
         return repr(value)
-    text = _preview(value)
-    line = " ".join(text.split())
+    line = " ".join(redacted(_preview(value)).split())
     return line if len(line) <= PREVIEW_CHARACTERS else line[: PREVIEW_CHARACTERS - 1] + "…"
 
 
@@ -85,6 +87,10 @@ def _preview(value: Any) -> str:
 def _plain_only(value: Any, depth: int) -> Any:
     """`value` cut to what is shown, with anything of the user's replaced by its type's name."""
     if type(value) in _ATOMS:
+        if type(value) is str:  # before it is cut: what is left of a secret would be no secret
+            return redacted(value[:MOST_READ])
+        if type(value) is bytes and redacted(text := value[:MOST_READ].decode("latin-1")) != text:
+            return _Named("bytes")
         is_long = type(value) is int and value.bit_length() > 9_000  # too long to be written out
         return _Named(f"int of {value.bit_length()} bits") if is_long else value
     if type(value) not in _PLAIN or depth == 0:

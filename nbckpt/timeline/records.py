@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from nbckpt.model import Checkpoint, Record
 from nbckpt.runtime import clock
+from nbckpt.text.secret_texts import redacted
 from nbckpt.timeline.checkpoint_records import MICROSECONDS
 from nbckpt.version import __version__
 
@@ -58,6 +59,8 @@ def event_record(event: str, session: str, members: Mapping[str, object]) -> Rec
 
 
 def _brief(value: object) -> object:
+    if isinstance(value, str):
+        return redacted(value)
     return round(value, MICROSECONDS) if isinstance(value, float) else value
 
 

@@ -232,7 +232,7 @@ def test_outputs_that_cannot_be_read_cost_no_details(
         raise FormatError(message)
 
     session.namespace["x"] = 1
-    kept = session.checkpoints.put_outputs(b"[]")
+    kept = session.checkpoints.put_outputs([])
     checkpoint = replace(session.checkpoint("a"), outputs=kept)
     monkeypatch.setattr(session.store, "get_blob", damaged)
 

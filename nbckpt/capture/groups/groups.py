@@ -18,6 +18,7 @@ from nbckpt.capture.recipes.bindings import Bindings
 from nbckpt.capture.recipes.recipes import Recipe, recipe_for
 from nbckpt.codecs import refused_objects, ssl_contexts
 from nbckpt.codecs.encode import Encoded, EncodeError, encode, encoded_scalar
+from nbckpt.codecs.hidden_secrets import SecretError
 from nbckpt.codecs.indexes import pairs_by_index
 from nbckpt.codecs.pickler import Scope
 from nbckpt.codecs.references import is_by_reference
@@ -32,6 +33,7 @@ from nbckpt.runtime.mapped_files import ShortenedError
 from nbckpt.runtime.time_limit import OutOfTimeError, bounded, limit_s, slow
 from nbckpt.storage.blobs import digest_of_parts, size_of_parts
 from nbckpt.text.describe import type_name_of
+from nbckpt.text.secret_texts import redacted
 from nbckpt.types.adapter import RefusalError
 
 MAX_SUBSTITUTES = 50
@@ -284,7 +286,12 @@ class Encoder:
         culprit = error.culprit
         path = refused_objects.path_to(culprit, values) or [(next(iter(values)), culprit)]
         because = ""
-        if len(self._substitutes) < MAX_SUBSTITUTES and id(culprit) not in self._substitutes:
+        may_stand_in = not isinstance(error.__cause__, SecretError)  # a statement says it, too
+        if (
+            may_stand_in
+            and len(self._substitutes) < MAX_SUBSTITUTES
+            and id(culprit) not in self._substitutes
+        ):
             recipe, because = self._recipe_on(path)
             if recipe is not None:
                 return None
@@ -329,6 +336,8 @@ class Encoder:
         return [n for n, v in self._namespace.items() if v is obj and is_user_name(n)]
 
     def _can_keep(self, recipe: Recipe) -> bool:
+        if redacted(recipe.statement) != recipe.statement:
+            return False
         scope = Scope(self._namespace, self._homes)
         try:
             encode({"recipe": recipe.reduced()}, scope, with_shares=False)

@@ -24,6 +24,7 @@ from nbckpt.session.auto import decision
 from nbckpt.session.auto.decision import Decision, Measured, Spent
 from nbckpt.session.auto.measurements import Costs, MeasuredSession
 from nbckpt.session.shutdown import EndingSession, register_atexit
+from nbckpt.text.secret_texts import redacted
 from nbckpt.timeline.references import require_name
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class PendingCells(Own):
         draft = session.checkpoints.draft(
             name, as_before, cell=cell, duration_s=run_s, state="failed"
         )
-        why = line_of(error)
+        why = redacted(line_of(error))
         session.checkpoints.commit(replace(draft, inherited={}, error=why[:500]), patience_s=0.0)
 
     def place_failed_blocks(self, cell: Cell, error: BaseException | None) -> None:
@@ -205,10 +206,7 @@ class PendingCells(Own):
         draft = replace(draft, bound=bound, joined=draft.joined[:-1])
         if not last.outputs:
             return draft
-        import json
-
-        text = json.dumps(last.outputs).encode()
-        return replace(draft, outputs=session.checkpoints.put_outputs(text))
+        return replace(draft, outputs=session.checkpoints.put_outputs(last.outputs))
 
     @whole
     def keep_aside(self) -> Checkpoint | None:

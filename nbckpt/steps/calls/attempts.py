@@ -9,11 +9,10 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from nbckpt.errors import line_of
-from nbckpt.llm.http_request import HttpRequest
-from nbckpt.llm.secrets import redacted_text, secrets_of
 from nbckpt.runtime import clock
 from nbckpt.steps import current_session
 from nbckpt.steps.calls.plans import Plan
+from nbckpt.text.secret_texts import redacted
 
 LONGEST_S = 60.0
 """No wait of one's own is longer."""
@@ -98,4 +97,4 @@ def _seconds(text: str) -> float:
 
 def error_text(error: BaseException) -> str:
     """An error as a record holds it: without what the environment calls a secret."""
-    return redacted_text(line_of(error), secrets_of(HttpRequest("", "", (), b"")))[:_SHOWN]
+    return redacted(line_of(error))[:_SHOWN]

@@ -6,10 +6,9 @@ import traceback
 from dataclasses import dataclass
 from types import TracebackType
 
-from nbckpt.llm.http_request import HttpRequest
-from nbckpt.llm.secrets import redacted_text, secrets_of
 from nbckpt.steps.calls.attempts import error_text
 from nbckpt.text.describe import preview_of
+from nbckpt.text.secret_texts import redacted
 from nbckpt.text.units import count_text
 
 
@@ -43,7 +42,7 @@ def failure_of(index: int, item: object, error: BaseException) -> Failure:
     kind = type(error)
     home = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
     shown = "".join(traceback.format_exception(kind, error, _own_frames(error)))
-    text = redacted_text(shown, secrets_of(HttpRequest("", "", (), b"")))
+    text = redacted(shown)
     return Failure(index, item, f"{home}{kind.__qualname__}", error_text(error), text)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from nbckpt.capture.observation.child_environment import put_in_environment
 from nbckpt.capture.observation.process_state.kinds import ABSENT, Change, Imported, Kind, Ordered
-from nbckpt.capture.observation.process_state.state_json import MARK, short_digest
+from nbckpt.capture.observation.process_state.state_json import secret_json
 from nbckpt.digests import Json
 from nbckpt.runtime.dict_version import version_of
 
@@ -41,7 +41,7 @@ def is_secret(name: str, value: str) -> bool:
 
 
 def _encoded(name: str, value: str) -> Json:
-    return {MARK: "secret", "v": short_digest(value)} if is_secret(name, value) else value
+    return secret_json(value) if is_secret(name, value) else value
 
 
 class Environment(Kind):

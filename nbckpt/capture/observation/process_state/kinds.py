@@ -12,10 +12,12 @@ from nbckpt.capture.observation.process_state.state_json import (
     IS_AS_BEFORE,
     as_json,
     from_json,
+    secret_json,
     short_digest,
 )
 from nbckpt.digests import Json
 from nbckpt.runtime.user_code_errors import user_code_errors
+from nbckpt.text.secret_texts import redacted_json
 
 ANYTHING = ""
 """The reach of state that any code may depend on."""
@@ -176,7 +178,9 @@ class Reading:
     def encoded(self, item: str) -> Json:
         """The value of an item as JSON, also where it is that of the baseline."""
         if item not in self._encoded:
-            self._encoded[item] = self._encode(item)
+            value = self._encode(item)
+            is_shown = redacted_json(value) == value
+            self._encoded[item] = value if is_shown else secret_json(value)
         return self._encoded[item]
 
     def digest(self, item: str) -> str:

@@ -50,6 +50,11 @@ def short_digest(value: Json) -> str:
     return digest_of_json(value)[:16]
 
 
+def secret_json(value: Json) -> Json:
+    """What stands for a value that must not be written: another one is told from it."""
+    return {MARK: "secret", "v": short_digest(value)}
+
+
 def as_json(value: Any) -> Json:
     """A value as JSON; what JSON does not have is an object with a mark."""
     if value is None or type(value) in {bool, int, str}:

@@ -1,0 +1,214 @@
+"""Secrets in values: names of the environment stand for them, and what has no name is refused.
+
+What a value says is looked through for secrets once it is a stream, which costs little; only where
+one may be in it, it is written once more, and each text is looked at. A text that holds what a
+variable of the environment says is written as that name, and read there again. A text that is a
+provider's key as a whole, or that stands under a name such as ``api_key``, is refused: the cell
+that makes it runs again when it is needed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from nbckpt.fingerprint.values.raw_members import elements_of, pairs_of
+from nbckpt.runtime.user_code_errors import user_code_errors
+from nbckpt.text.secret_texts import (
+    is_named_secret,
+    kind_of_key,
+    names_secrets,
+    secrets_of_environment,
+)
+from nbckpt.types.adapter import RefusalError
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+MOST_NAMED = 64 << 10
+"""Bytes of a stream in which telling names are looked for: what is longer is no configuration."""
+MOST_LOOKED_AT = 1 << 20
+"""Bytes of a stream in which keys are found by their looks: what is longer is data."""
+MOST_SEARCHED = 16 << 20
+"""Bytes of a part in which the environment's secrets are found."""
+MOST_VISITED = 50_000
+"""Objects among which members with telling names are looked for."""
+
+_STAND_IN = "environment"
+_KEY = re.compile(
+    rb"\x8c.(?=[ABeghrsx])(?:Bearer )?(?:AIza|gh[pousr]_|github_pat_|hf_|AKIA|ASIA|xox|gsk_|xai-"
+    rb"|r8_|[sr]k_live|sk-|eyJ)",
+    re.DOTALL,
+)
+"""A short text of a pickle that begins as keys do."""
+_LONG = (b"\0\0eyJ", b"\0\0Bearer eyJ", b"PRIVATE KEY-----")
+"""Beginnings of long ones, behind their length, and what stands in them."""
+_URL = re.compile(rb"://[^/@\s\x8c]*:[^/@\s\x8c]*@")
+
+
+def is_suspect(name: str, value: str) -> bool:
+    """True if a variable that is a text is, or holds, a secret."""
+    return (
+        any(secret in value for secret in secrets_of_environment())
+        or bool(kind_of_key(value))
+        or is_named_secret(name, value)
+    )
+
+
+def may_be_in(parts: Sequence[Buffer]) -> bool:
+    """True if what was written of a value may hold a secret."""
+    stream = parts[0] if isinstance(parts[0], bytes) else bytes(parts[0])
+    return _may_look_so(stream) or bool(name_in(parts))
+
+
+def _may_look_so(stream: bytes) -> bool:
+    if len(stream) > MOST_LOOKED_AT:
+        return False
+    if _KEY.search(stream) or any(text in stream for text in _LONG):
+        return True
+    if b"://" in stream and _URL.search(stream):
+        return True
+    return len(stream) <= MOST_NAMED and names_secrets(stream)
+
+
+def name_in(parts: Iterable[Buffer]) -> str:
+    """The variable of the environment whose secret is in some parts; empty if none is."""
+    secrets = [
+        (secret.encode(encoding, "surrogatepass"), name)
+        for secret, name in secrets_of_environment().items()
+        for encoding in ("utf-8", "utf-32-le")  # as arrays of NumPy have texts
+    ]
+    if not secrets:
+        return ""
+    for part in parts:
+        if memoryview(part).nbytes > MOST_SEARCHED:
+            continue
+        data = part if isinstance(part, bytes) else bytes(part)
+        for secret, name in secrets:
+            if secret in data:
+                return name
+    return ""
+
+
+class SecretError(RefusalError):
+    """A value holds a secret for which no name can stand."""
+
+
+class Hiding:
+    """A pickler's `persistent_id`, for a value in which a secret may be.
+
+    Attributes
+    ----------
+    names
+        The variables of the environment that stand for texts.
+    culprit
+        The text that is refused; None if none is.
+    """
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.culprit: object = None
+
+    def __call__(self, obj: object) -> object:
+        """What stands for a text; None where it is written itself."""
+        kind = type(obj)
+        if kind is not str and kind is not bytes:
+            return None
+        text = obj if isinstance(obj, str) else obj.decode("utf-8", "replace")  # type: ignore[attr-defined]
+        if (parts := self._parts(text)) is not None:
+            if kind is bytes and text.encode("utf-8", "replace") != obj:
+                return None  # it has other bytes than a text: seen afterwards
+            return _STAND_IN, kind is bytes, parts
+        if told := kind_of_key(text):
+            self.refuse(obj, f"it looks like {told}")
+        return None
+
+    def refuse(self, obj: object, why: str) -> None:
+        """Raise for a text that must not be written."""
+        self.culprit = obj
+        message = (
+            f"{why}, and secrets are not written: have the environment say it, as "
+            "`os.environ[...]`, or ask for it with `getpass`"
+        )
+        raise SecretError(message)
+
+    def _parts(self, text: str) -> list[str | list[str]] | None:
+        """The text, with a list of one name for each secret of the environment; None if none is."""
+        parts: list[str | list[str]] = [text]
+        for secret, name in secrets_of_environment().items():
+            if secret in text:
+                self.names.add(name)
+                parts = [n for part in parts for n in _divided(part, secret, name)]
+        return parts if len(parts) > 1 else None
+
+
+def _divided(part: str | list[str], secret: str, name: str) -> Iterable[str | list[str]]:
+    if isinstance(part, list):
+        return [part]
+    first, *others = part.split(secret)
+    divided: list[str | list[str]] = [first]
+    for other in others:
+        divided += [[name], other]
+    return divided
+
+
+def refuse_named(values: Mapping[str, object], hiding: Hiding) -> None:
+    """Raise if a text stands under a name that tells a secret, in plain containers or members."""
+    known = secrets_of_environment()
+    queue, visited = deque[object]([values]), dict[int, object]()
+    while queue and len(visited) < MOST_VISITED:
+        obj = queue.popleft()
+        if id(obj) in visited:
+            continue
+        visited[id(obj)] = obj
+        with_names = _named(obj)
+        for name, value in with_names:
+            if type(value) is str and value not in known and is_named_secret(name, value):
+                hiding.refuse(value, f"{name!r} says that it is a secret")
+            queue.append(value)
+        if issubclass(type(obj), list | tuple):
+            queue.extend(elements_of(obj))
+
+
+def _named(obj: Any) -> list[tuple[str, object]]:
+    """What an object holds under names: items of a dict, members of an instance."""
+    kind = type(obj)
+    if kind in _PLAIN:
+        return []
+    try:
+        if isinstance(obj, Mapping) and not issubclass(kind, dict):
+            return []
+        members = pairs_of(obj) if issubclass(kind, dict) else vars(obj).items()
+        return [(name, value) for name, value in members if type(name) is str]
+    except user_code_errors():  # it has no members, or says so
+        return []
+
+
+_PLAIN = frozenset({str, bytes, int, float, complex, bool, type(None), list, tuple, set, frozenset})
+
+
+def shown(stand_in: Any) -> str | bytes:
+    """The text for which names of the environment stand.
+
+    Raises
+    ------
+    RestoreError
+        If one is not there.
+    """
+    from nbckpt.errors import RestoreError
+
+    _, is_bytes, parts = stand_in
+    texts = []
+    for part in parts:
+        if isinstance(part, str):
+            texts.append(part)
+        elif part[0] in os.environ:
+            texts.append(os.environ[part[0]])
+        else:
+            message = f"it is {part[0]} of the environment, which is not set here: set it first"
+            raise RestoreError(message)
+    text = "".join(texts)
+    return text.encode("utf-8", "surrogatepass") if is_bytes else text

@@ -1,0 +1,192 @@
+"""Texts that are secrets: of the environment, by the look of a provider's key, by a field's name.
+
+The shapes of keys are those that the providers publish, as far as secret scanners know them [1]_.
+
+References
+----------
+.. [1] GitHub, "Supported secret scanning patterns"; Yelp, "detect-secrets"; RFC 7519 (JWT);
+   RFC 7468 (textual encodings of keys); RFC 3986, 3.2.1 (passwords in URLs).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+SHORTEST = 8
+"""Characters of the shortest secret: `TOKENIZERS_PARALLELISM=false` is not one."""
+LONGEST = 8_192
+"""Characters of the longest text that is looked at as a key as a whole."""
+
+_KINDS = {
+    "Google": r"AIza[0-9A-Za-z_-]{35}",
+    "GitHub": r"gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}",
+    "Hugging Face": r"hf_[A-Za-z0-9]{30,}",
+    "AWS": r"(?:AKIA|ASIA)[0-9A-Z]{16}",
+    "Slack": r"xox[abeoprs]-[A-Za-z0-9-]{10,}",
+    "Groq": r"gsk_[A-Za-z0-9]{40,}",
+    "xAI": r"xai-[A-Za-z0-9]{40,}",
+    "Replicate": r"r8_[A-Za-z0-9]{37,}",
+    "Stripe": r"(?:sk|rk)_live_[A-Za-z0-9]{20,}",
+    "a model's provider": r"sk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}",
+    "JWT": r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
+}
+_PRIVATE_KEY = r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----"
+_URL = r"[A-Za-z][A-Za-z0-9+.-]*://[^/@\s:]*:(?P<password>[^/@\s]{3,})@"
+_KEYS = [(kind, re.compile(rf"(?:Bearer )?(?:{shape})")) for kind, shape in _KINDS.items()]
+_ANY = re.compile(rf"\b(?:{'|'.join(_KINDS.values())})")
+_BLOCK = re.compile(rf"{_PRIVATE_KEY}.*?(?:-----END[^-]*-----|\Z)", re.DOTALL)
+_WHOLE_URL = re.compile(rf"{_URL}\S*")
+_IN_URL = re.compile(_URL)
+_BEGINNINGS = "AIza|gh[pousr]_|github_pat_|hf_|AKIA|ASIA|xox|gsk_|xai-|r8_|sk_live|rk_live|sk-|eyJ"
+_HINT = re.compile(rf"{_BEGINNINGS}|PRIVATE KEY-----|://[^/@\s]*:[^/@\s]*@")
+
+_NAME = re.compile(
+    r"""(?: .*[_-])? (?: passw(?:or)?d | passwd | passphrase | pwd | secret | credentials? | dsn
+    | (?:api|access|secret|private|auth|bearer|client|refresh|session|account|signing|encryption)
+      [_-]? (?:key|token|secret) | authorization(?:[_-]token)? | apikey )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Names of fields of which each value is a secret: `pad_token` and `key` are none."""
+_NAMES_IN = re.compile(
+    rb"passw|passphrase|secret|credential|pwd|dsn|apikey|authorization"
+    rb"|(?:api|access|private|auth|bearer|client|refresh|session|account|signing|encryption)"
+    rb"[_-]?(?:key|token)",
+    re.IGNORECASE,
+)
+_SCHEME = re.compile(r"(?:Bearer|Basic|Token) (?=\S+\Z)", re.IGNORECASE)
+_PASSWORD = re.compile(r"passw|passphrase|pwd|secret|credential", re.IGNORECASE)
+_OF_ENVIRONMENT = re.compile(r"key|token|secret|passw|credential|dsn", re.IGNORECASE)
+_PATH = re.compile(r"[/~.]|[A-Za-z]:\\")
+
+
+def kind_of_key(text: str) -> str:
+    """Whose key a text looks like, as a whole; empty if it looks like none."""
+    if not SHORTEST <= len(text) <= LONGEST or _HINT.search(text) is None:
+        return ""
+    if _BLOCK.match(text.lstrip()):
+        return "a private key"
+    if _WHOLE_URL.fullmatch(text):
+        return "a URL with a password"
+    kind = next((kind for kind, shape in _KEYS if shape.fullmatch(text)), "")
+    return f"a key of {kind}" if kind and kind != "JWT" else kind and "a JWT"
+
+
+def is_named_secret(name: str, value: str) -> bool:
+    """True if the name of a field, variable or member says that its value is a secret."""
+    if not SHORTEST <= len(value) <= LONGEST or _NAME.fullmatch(name) is None:
+        return False
+    return _is_telling(name, _SCHEME.sub("", value))
+
+
+def named_in(value: Any) -> set[str]:
+    """The texts of JSON that stand under names of secrets, however deep."""
+    found: set[str] = set()
+    queue = [value]
+    while queue:
+        each = queue.pop()
+        if isinstance(each, Mapping):
+            found |= {
+                _SCHEME.sub("", inner)
+                for name, inner in each.items()
+                if isinstance(inner, str) and is_named_secret(name, inner)
+            }
+            queue += each.values()
+        elif isinstance(each, list):
+            queue += each
+    return found
+
+
+def names_secrets(text: bytes) -> bool:
+    """True if a name of a secret may stand in some text."""
+    return _NAMES_IN.search(text) is not None
+
+
+def _is_telling(name: str, value: str) -> bool:
+    """True if a value stands nowhere by chance: it is neither a word nor a path."""
+    if any(map(str.isspace, value)) or _PATH.match(value):
+        return False
+    if _PASSWORD.search(name):
+        return True
+    has_digit = any(map(str.isdigit, value))
+    return (has_digit and any(map(str.isalpha, value))) or len(value) >= 32
+
+
+class _Environment:
+    """The secrets of the environment, found once for as long as nobody changes it."""
+
+    def __init__(self) -> None:
+        self._raw: Mapping[Any, Any] = {}
+        self._found: dict[str, str] = {}
+
+    def secrets(self) -> Mapping[str, str]:
+        """Each secret → the name that it has there."""
+        raw = os.environ._data  # type: ignore[attr-defined]  # noqa: SLF001  # decodes nothing
+        if raw != self._raw:
+            found: dict[str, str] = {}
+            for name, value in sorted(os.environ.items()):
+                if is_secret_of_environment(name, value):
+                    found.setdefault(value, name)
+            self._raw = dict(raw)
+            # Longer ones first: one may be part of another.
+            self._found = dict(sorted(found.items(), key=lambda pair: -len(pair[0])))
+        return self._found
+
+
+secrets_of_environment = _Environment().secrets
+
+
+def is_secret_of_environment(name: str, value: str) -> bool:
+    """True if a variable of the environment must stand nowhere in what is written."""
+    if not SHORTEST <= len(value) <= LONGEST:
+        return False
+    if _IN_URL.search(value) or kind_of_key(value):
+        return True
+    return _OF_ENVIRONMENT.search(name) is not None and _is_telling(name, value)
+
+
+def redacted(text: str) -> str:
+    """A text with stars where a secret was: of the environment, a key, a password in a URL."""
+    for secret in secrets_of_environment():
+        if secret in text:
+            text = text.replace(secret, "***")
+    return text if _HINT.search(text) is None else _without_keys(text)
+
+
+def _without_keys(text: str) -> str:
+    text = _BLOCK.sub("***", _ANY.sub("***", text))
+    return _IN_URL.sub(_without_password, text)
+
+
+def _without_password(found: re.Match[str]) -> str:
+    return found[0].replace(f":{found['password']}@", ":***@")
+
+
+def redacted_json(value: Any) -> Any:
+    """JSON with stars in its texts; what is a picture is no text."""
+    if isinstance(value, str):
+        return redacted(value)
+    if isinstance(value, Mapping):
+        return {
+            name: inner if name.partition("/")[0] in _PICTURES else redacted_json(inner)
+            for name, inner in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [redacted_json(inner) for inner in value]
+    return value
+
+
+_PICTURES = frozenset({"audio", "image", "video"})
+
+
+def may_have_key(text: str) -> bool:
+    """True if something in a text may look like a key."""
+    return _HINT.search(text) is not None
+
+
+def without_keys(data: bytes) -> bytes:
+    """Bytes with stars where a text in them looks like a key."""
+    text = data.decode("latin-1")  # which has a character for each byte
+    return data if _HINT.search(text) is None else _without_keys(text).encode("latin-1")

@@ -1,0 +1,235 @@
+"""Secrets of the environment, keys and passwords: none of them stands anywhere in a store."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nbckpt.errors import NbckptError
+from nbckpt.steps import current_session
+from nbckpt.storage.store import Store
+from nbckpt.testing import Provider
+from tests.notebooks import restart, run
+
+KEY = "MY_API_KEY"
+VALUE = "zq8f-Lk2vN0xTe5uWb7c"
+PASSWORD = "correct-horse-battery"
+
+PLACES = {
+    "a variable": "x = S",
+    "an annotated variable": "x: str = S",
+    "bytes": "x = S.encode()",
+    "a longer text": "x = f'Bearer {S}'",
+    "twice in a text": "x = f'{S}:{S}@host'",
+    "a list": "x = [1, S]",
+    "a tuple": "x = (S, {'a': S})",
+    "a set": "x = {S}",
+    "a dict's value": "x = {'Authorization': f'Bearer {S}'}",
+    "a dict's key": "x = {S: 1}",
+    "a nested dict": "x = {'a': [{'b': {'c': S}}]}",
+    "an instance": "class A: pass\nx = A(); x.k = S",
+    "a slot": "class B:\n    __slots__ = ('k',)\nx = B(); x.k = S",
+    "a dataclass": "import dataclasses\n@dataclasses.dataclass\nclass D:\n    k: str\nx = D(S)",
+    "a named tuple": "from collections import namedtuple\nT = namedtuple('T', 'k')\nx = T(S)",
+    "a class": "class x:\n    k = S",
+    "a default": "def x(k=S): return k",
+    "a closure": "def outer(k):\n    def f(): return k\n    return f\nx = outer(S)",
+    "a partial": "import functools\nx = functools.partial(print, S)",
+    "an array": "import numpy as np\nx = np.array([S, 'b'])",
+    "an array of objects": "import numpy as np\nx = np.array([S, 1], dtype=object)",
+    "a frame": "import pandas as pd\nx = pd.DataFrame({'a': [S, 'b'], 'n': [1, 2]})",
+    "a table": "import pyarrow as pa\nx = pa.table({'a': [S]})",
+    "a path": "import pathlib\nx = pathlib.Path('a') / S",
+    "an error": "x = ValueError(S)",
+    "a deque": "from collections import deque\nx = deque([S])",
+    "a long list": "x = [S] * 5000",
+    "a long text": "x = 'a ' * 50_000 + S",
+    "an output": "x = 1\nprint(S)",
+    "a result": "x = 1\nS",
+    "a result's part": "x = 1\n{'k': [S]}",
+    "shown": "from IPython.display import HTML, display\nx = 1\ndisplay(HTML(f'<b>{S}</b>'))",
+    "a result of a step": "import nbckpt\n@nbckpt.step\ndef f(): return [S]\nx = len(f())",
+    "an argument of a step": "import nbckpt\n@nbckpt.step\ndef g(k): return len(k)\nx = g(S)",
+    "items of a map": "import nbckpt\ndef h(k): return k + 'x'\nx = len(nbckpt.map(h, [S, S]))",
+    "a loop": "import nbckpt\nx = []\nfor k in nbckpt.track([S, 'b']): x.append(k)",
+    "the environment": "import os\nos.environ['OTHER_TOKEN'] = S + '9'\nx = 1",
+    "the command line": "import sys\nsys.argv.append(S)\nx = 1",
+    "a client": "import openai\nx = openai.OpenAI(api_key=S)",
+}
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    with Provider() as provider:
+        yield provider
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(KEY, VALUE)
+    monkeypatch.setenv("DB_PASSWORD", PASSWORD)
+    monkeypatch.setenv("OTHER_TOKEN", "to be set")
+
+
+def holding(folder: Path, *secrets: str) -> set[str]:
+    """Where one of some texts stands in a store: its files as they are, and its blobs unpacked."""
+    forms = [f for s in secrets for f in (s.encode(), s.encode("utf-16-le"), s.encode("utf-32-le"))]
+
+    def is_in(data: bytes) -> bool:
+        return any(form in data for form in forms)
+
+    files = {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+    found = {p.name for p, data in files.items() if is_in(data)}
+    store = Store.open(folder, create=False)
+    for digest in {
+        d.decode() for data in files.values() for d in re.findall(rb"[0-9a-f]{64}", data)
+    }:
+        try:
+            parts = store.get_blob(digest)
+        except NbckptError:
+            continue  # the digest of a value or a request
+        if is_in(b"".join(map(bytes, parts))):
+            found.add(digest)
+    store.close()
+    return found
+
+
+@pytest.mark.parametrize("source", PLACES.values(), ids=PLACES)
+def test_a_secret_of_the_environment_is_written_nowhere_and_is_there_again(
+    shell: Any, source: str
+) -> None:
+    before = f"import os\nS = os.environ[{KEY!r}]"
+    cell = f"%%checkpoint place\n{source}"
+    look = "y = repr(x)"
+    run(shell, before)
+    run(shell, cell)
+    run(shell, look)
+    shown = re.sub("0x[0-9a-f]+", "", shell.user_ns["y"])
+    current_session.session().checkpoint("end")
+    current_session.session().wait()
+    restart(shell)
+    for again in (before, cell, look):
+        run(shell, again)
+
+    assert re.sub("0x[0-9a-f]+", "", shell.user_ns["y"]) == shown
+    current_session.session().wait()
+    assert holding(Path(".nbckpt"), VALUE) == set()
+
+
+def test_an_error_with_a_secret_is_written_without_it(shell: Any) -> None:
+    for source in (
+        f"%%checkpoint a\nimport os\nraise ValueError(os.environ[{KEY!r}])",
+        "import nbckpt\n@nbckpt.step\ndef f(k): raise ValueError(k)",
+        f"%%checkpoint b\nf(os.environ[{KEY!r}])",
+    ):
+        shell.run_cell(source, store_history=True)
+    current_session.session().wait()
+
+    assert holding(Path(".nbckpt"), VALUE) == set()
+
+
+LITERALS = {
+    "a key": ("k = 'sk-proj-Zq8fLk2vN0xTe5uWb7cYd'", "a key of a model's provider"),
+    "in a call": ("d = dict(token='ghp_" + "a1B2" * 9 + "')", "a key of GitHub"),
+    "a URL": ("u = 'postgresql://me:pa55word@host/db'", "a URL with a password"),
+    "a password": ("password = 'hunter2222'", "a secret, as 'password' says,"),
+    "a dict": ("c = {'api_key': 'a1b2c3d4e5'}", "a secret, as 'api_key' says,"),
+    "a private key": (
+        "p = '-----BEGIN PRIVATE KEY-----\\nMIIEabcdef\\n-----END PRIVATE KEY-----'",
+        "a private key",
+    ),
+}
+
+
+@pytest.mark.parametrize(("source", "what"), LITERALS.values(), ids=LITERALS)
+def test_a_literal_is_told_once_is_in_no_value_and_is_made_again_by_its_cell(
+    shell: Any, capsys: pytest.CaptureFixture[str], source: str, what: str
+) -> None:
+    name = source.partition(" ")[0]
+    run(shell, f"%%checkpoint a\n{source}\nn = 1")
+    told = capsys.readouterr().out
+    assert (
+        f"this cell's text holds {'what looks like ' * (what[-1] != ',')}{what} in line 2" in told
+    )
+    run(shell, f"%%checkpoint a\n{source}\nn = 2")
+    assert "this cell's text" not in capsys.readouterr().out
+    value = shell.user_ns[name]
+    secret = value if isinstance(value, str) else next(iter(value.values()))
+    session = current_session.session()
+    session.wait()
+    (journal,) = Path(".nbckpt", "journal").iterdir()
+    assert holding(Path(".nbckpt"), secret) <= {journal.name}  # the cell's text
+    assert '"preview"' in journal.read_text()
+    restart(shell)
+    run(shell, "%resume")
+    run(shell, f"again = {name}")
+
+    assert shell.user_ns["again"] == value
+    assert shell.user_ns["n"] == 2
+
+
+HARMLESS = {
+    "tokens": "x = {'pad_token': '[PAD]12345', 'key': 'abcd1234', 'token': 'word1234'}",
+    "a schema": "x = {'properties': {'password': {'type': 'string'}, 'api_key': {}}}",
+    "a path": "x = {'client_secret': '/run/secrets/client1'}",
+    "columns": "import pandas as pd\nx = pd.DataFrame({'password': ['a1b2c3d4e5'], 'b': [1]})",
+    "a text": "x = 'my key is sk-proj-Zq8fLk2vN0xTe5uWb7cYd, they said'",
+    "words": "x = 'task-force-one-of-many-in-the-field'",
+    "a URL": "x = 'https://example.org/a:b@c'",
+}
+
+
+@pytest.mark.parametrize("source", HARMLESS.values(), ids=HARMLESS)
+def test_what_is_no_secret_is_kept(shell: Any, source: str) -> None:
+    run(shell, f"%%checkpoint a\n{source}")
+
+    assert "x" in current_session.session().timeline.manifest(
+        current_session.session().position.id or ""
+    )
+
+
+def test_a_key_that_was_changed_is_the_new_one_and_one_that_is_gone_is_named(
+    shell: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(shell, f"%%checkpoint a\nimport os\nk = 'Bearer ' + os.environ[{KEY!r}]")
+    current_session.session().wait()
+    monkeypatch.setenv(KEY, "another-key-1234567")
+    restart(shell)
+    run(shell, "%resume")
+    assert shell.user_ns["k"] == "Bearer another-key-1234567"
+    capsys.readouterr()
+
+    current_session.session().wait()
+    monkeypatch.delenv(KEY)
+    restart(shell)
+    run(shell, "%resume")
+    said = capsys.readouterr()
+    assert "k" not in shell.user_ns
+    assert f"{KEY} of the environment, which is not set here: set it first" in said.out + said.err
+
+
+def test_a_request_holds_no_key_in_any_field(shell: Any, provider: Provider) -> None:
+    shell.user_ns["url"] = provider.url
+    body = (
+        "{'model': 'm', 'messages': [{'role': 'user', 'content': 'hi'}], 'tools': [{'type': 'mcp',"
+        " 'server_url': 'https://u:urlpass77@h/x', 'authorization': 'opaque1234value',"
+        " 'headers': {'Authorization': 'Bearer other5678value'}}], 'api_key': 'field9012value'}"
+    )
+    run(
+        shell,
+        "%%checkpoint a\nimport httpx\n"
+        f"x = httpx.post(f'{{url}}/v1/chat/completions', json={body}).status_code",
+    )
+    session = current_session.session()
+    session.wait()
+    session.refresh()
+    (record,) = session.store.records("recording")
+    text = b"".join(map(bytes, session.store.get_blob(record["blob"]))).decode()
+
+    assert "hi" in text
+    for secret in ("urlpass77", "opaque1234value", "other5678value", "field9012value"):
+        assert secret not in text
