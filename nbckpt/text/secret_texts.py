@@ -147,8 +147,25 @@ def is_secret_of_environment(name: str, value: str) -> bool:
     return _OF_ENVIRONMENT.search(name) is not None and _is_telling(name, value)
 
 
+def kinds_in(text: str) -> list[str]:
+    """Whose secrets stand in a text: names of the environment, and what keys look like."""
+    found = [f"{n} of the environment" for s, n in secrets_of_environment().items() if s in text]
+    if _HINT.search(text) is None:
+        return found
+    for kind, shape in _KINDS.items():
+        if re.search(rf"\b(?:{shape})", text):
+            found.append("a JWT" if kind == "JWT" else f"a key of {kind}")
+    if _BLOCK.search(text):
+        found.append("a private key")
+    if _IN_URL.search(text):
+        found.append("a URL with a password")
+    return found
+
+
 def redacted(text: str) -> str:
     """A text with stars where a secret was: of the environment, a key, a password in a URL."""
+    if len(text) < SHORTEST:
+        return text
     for secret in secrets_of_environment():
         if secret in text:
             text = text.replace(secret, "***")

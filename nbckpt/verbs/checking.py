@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from nbckpt.errors import SealedError
+from nbckpt.errors import SealedError, UsageError
 from nbckpt.verbs.arguments import NOTEBOOK_ONLY, OF_STORE, Door, flag
 from nbckpt.verbs.calls import DAMAGED, DONE, Answer, Call
 from nbckpt.verbs.registry import at, declare
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
         "--repair",
         help="rebuild what can be rebuilt first; what was damaged is kept aside in .damaged/",
     ),
+    flag(
+        "--secrets", help="look for secrets instead: of the environment, and what looks like keys"
+    ),
     *OF_STORE,
 )
 def _check(call: Call) -> Answer:
@@ -31,14 +34,42 @@ def _check(call: Call) -> Answer:
     from nbckpt.storage.repairing import repair
 
     call.session.wait()
+    if call.arguments.secrets:
+        return _secrets(call)
     repaired = repair(call.store) if call.arguments.repair else None
     return _found(check(call.store.path), repaired)
 
 
 @at(Door.TERMINAL, "check")
 def _check_in_terminal(call: Call) -> Answer:
+    if call.arguments.secrets:
+        return _secrets(call)
     repaired = _repaired(call) if call.arguments.repair else None
     return _found(_report(call), repaired)
+
+
+def _secrets(call: Call) -> Answer:
+    """Search a store for secrets.
+
+    Raises
+    ------
+    UsageError
+        With ``--repair``, which is of bytes.
+    """
+    from nbckpt.reports.secrets_found import found_text, secrets_found
+
+    if call.arguments.repair:
+        message = (
+            "check --secrets --repair: what was found cannot be taken out of what is kept; prune "
+            "the checkpoints that hold it, and have the provider replace the key"
+        )
+        raise UsageError(message)
+    found = secrets_found(call.store)
+
+    def record() -> dict[str, object]:
+        return {"ok": not found, "secrets": [one._asdict() for one in found]}
+
+    return Answer(lambda: found_text(found), record, status=DAMAGED if found else DONE)
 
 
 def _found(report: Report, repaired: Repaired | None) -> Answer:

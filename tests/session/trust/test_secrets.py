@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nbckpt.errors import NbckptError
+from nbckpt.errors import NbckptError, UsageError
 from nbckpt.steps import current_session
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
 from tests.notebooks import restart, run
+from tests.running import environment as environment_of_tests
 
 KEY = "MY_API_KEY"
 VALUE = "zq8f-Lk2vN0xTe5uWb7c"
@@ -233,3 +237,34 @@ def test_a_request_holds_no_key_in_any_field(shell: Any, provider: Provider) -> 
     assert "hi" in text
     for secret in ("urlpass77", "opaque1234value", "other5678value", "field9012value"):
         assert secret not in text
+
+
+def test_a_search_finds_what_stands_in_cells_and_data_and_names_no_secret(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(shell, "%%checkpoint clean\nx = 1")
+    current_session.session().wait()
+    capsys.readouterr()
+    run(shell, "%nbckpt check --secrets")
+    assert capsys.readouterr().out == "no secrets found\n"
+
+    key = "sk-proj-Zq8fLk2vN0xTe5uWb7cYd"
+    run(shell, f"%%checkpoint a\nk = {key!r}\ntext = 'they said ' + k + ' is the key'")
+    current_session.session().wait()
+    done = subprocess.run(
+        [sys.executable, "-m", "nbckpt", "check", "--secrets", "--json"],
+        env={**environment_of_tests(), "ANY_TOKEN": "they1said"},
+        capture_output=True,
+        text=True,
+    )
+
+    told = json.loads(done.stdout)
+    assert done.returncode == 3, done.stderr
+    assert not told["ok"]
+    assert {(one["where"].partition(" (")[0], one["what"]) for one in told["secrets"]} >= {
+        ("the text of the cell of checkpoint 'a'", "a key of a model's provider"),
+        ("variable 'text' of checkpoint 'a'", "a key of a model's provider"),
+    }
+    assert key not in done.stdout
+    with pytest.raises(UsageError, match="prune the checkpoints that hold it"):
+        run(shell, "%nbckpt check --secrets --repair")
