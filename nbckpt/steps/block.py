@@ -102,7 +102,7 @@ class checkpoint(Own):  # noqa: N801  # reads as a verb: with nbckpt.checkpoint(
             _warn_unguarded(self._request.name)
             self._request = replace(self._request, is_skippable=False)
         session.workspace.ran(session.workspace.running)
-        cell, tree = Cell(ast.unparse(node)), _body_of(node)
+        cell, tree = Cell(ast.unparse(node)), body_of(node)
         try:
             with held():
                 self._step = self._begun(session, cell, tree)
@@ -165,17 +165,20 @@ def _with_at(frame: FrameType) -> tuple[ast.With, ast.Module]:
 
 
 def _after(node: ast.With, tree: ast.Module) -> ast.Module:
-    """The statements of a cell or script that follow one of them; all others, if it is nested."""
-    if node in tree.body:
-        return ast.Module(tree.body[tree.body.index(node) + 1 :], [])
-    for parent in ast.walk(tree):  # in a loop, what stands above it runs after it
-        for _, statements in ast.iter_fields(parent):
-            if isinstance(statements, list) and node in statements:
-                statements[statements.index(node)] = ast.Pass()
-    return tree
+    """The statements of a cell or script that can run after one of them.
+
+    Of the statement around a nested one, all that it reads: it may be a loop.
+    """
+    place, outer = next((i, s) for i, s in enumerate(tree.body) if node in ast.walk(s))
+    following = tree.body[place + 1 :]
+    inside = {id(inner) for inner in ast.walk(node)}
+    others = (inner for inner in ast.walk(outer) if id(inner) not in inside)
+    read = {n.id for n in others if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    reads = [ast.Expr(ast.Name(name, ast.Load())) for name in sorted(read)]
+    return ast.fix_missing_locations(ast.Module([*reads, *following], []))
 
 
-def _body_of(node: ast.With) -> ast.Module:
+def body_of(node: ast.With) -> ast.Module:
     """The body as code of its own, without the guard and without the step's own name."""
     body = node.body[0].body if _is_guarded(node) else node.body  # type: ignore[attr-defined]
     own = {item.optional_vars.id for item in node.items if isinstance(item.optional_vars, ast.Name)}

@@ -81,12 +81,10 @@ class Step(ThroughItems, Execution):
     def _again(cls, session: Session, request: Request, cell: Cell, tree: ast.Module) -> Step:
         """The step as a part of code that runs again to make what could not be kept.
 
-        It is restored unless it is what makes that, and nothing is told of it.
+        It is restored unless it makes something of that, and nothing is told of it.
         """
         step = cls(session, request, cell, tree, Key(""), is_kept=False)
-        remade = session.state(StepState).remade
-        is_maker = remade is not None and remade.source == cell.source
-        if not is_maker and request.is_skippable and not request.rerun:
+        if request.is_skippable and not request.rerun:
             step.key = step._keys.at_first(is_known=True)
             if restore(step):
                 return step

@@ -57,7 +57,8 @@ def draft_of(step: Execution, duration_s: float, state: State) -> Checkpoint:
     named = refused & {*bound, *assigned, *step.key.inputs, *step.key.functions}
     named |= _changed_behind(step, bound - refused, refused - named)
     omitted = {n for n in captured.omitted if n in step.key.inputs} - named
-    named |= omitted - _changed_behind(step, bound - refused, omitted)  # those tell if it changed
+    kept = bound - refused - {*captured.omitted}
+    named |= omitted - _changed_behind(step, kept, omitted)  # those tell if it changed
     named |= changed - bound
     return session.checkpoints.draft(
         request.name,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from nbckpt.capture.background_work import AtWork
     from nbckpt.digests import Digest
-    from nbckpt.model import Cell, Checkpoint, Key
+    from nbckpt.model import Checkpoint, Key
     from nbckpt.session.session import Session
     from nbckpt.steps.execution.execution_state import Execution
     from nbckpt.steps.execution.step_request import Request
@@ -99,8 +99,8 @@ class StepState(Own):
         Makes what runs recorded cells in the shell; None without a shell.
     is_remaking
         True while cells run that make again what could not be kept.
-    remade
-        The cell or block that runs again at this moment for that; None if none does.
+    wanted
+        The names that they are to make.
     confirms
         Asks the user to confirm something: the answer, or None where nobody can be asked.
     asker
@@ -120,7 +120,7 @@ class StepState(Own):
         self.watch: Watch | None = None
         self.runner: Callable[..., Any] | None = None
         self.is_remaking = False
-        self.remade: Cell | None = None
+        self.wanted: frozenset[str] = frozenset()
         self.confirms: Callable[[str], bool | None] | None = None
         self.asker: Asker | None = None
         self.results: tuple[dict[str, object], ...] = ()

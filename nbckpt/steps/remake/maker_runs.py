@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbckpt.capture import restore
+from nbckpt.capture.observation import Ran
+from nbckpt.capture.selection import Selection
 from nbckpt.errors import NotebookError
 from nbckpt.fingerprint import code as analysis
 from nbckpt.fingerprint import keys, random_generators
@@ -14,12 +17,14 @@ from nbckpt.fingerprint.keys import gradients
 from nbckpt.fingerprint.user_names import RESULT
 from nbckpt.llm import scope
 from nbckpt.model import Manifest
-from nbckpt.session.history.recorded_cells import Recorded, parsed
+from nbckpt.session.history.recorded_cells import Recorded, parsed, recorded
 from nbckpt.session.workspace.unkept import Maker
 from nbckpt.steps.execution.step_state import StepState
+from nbckpt.steps.remake.makers import lacking
 
 if TYPE_CHECKING:
     from nbckpt.digests import Digest, Json
+    from nbckpt.model import Key
     from nbckpt.session.session import Session
 
 
@@ -83,10 +88,11 @@ def run_maker(
             lent.digests[name] = left[name].value
     if checkpoint.parent is not None and checkpoint.parent in known:
         session.workspace.observer.go_to(known[checkpoint.parent].standing)
+    if misfit := _misfit(session, maker):
+        return NotebookError(misfit)
     piece = Recorded(checkpoint, maker.cell, "joined", checkpoint.parent)
     runner = quiet_runner(session)
     work = runner.run(piece, None)
-    session.state(StepState).remade = maker.cell
     with scope.entered(checkpoint.name, maker.cell.cell_id):
         try:
             work.send(None)
@@ -108,6 +114,60 @@ def quiet_runner(session: Session) -> Any:
     return runner(quiet=True)
 
 
+def _fitting(session: Session, maker: Maker) -> set[str]:
+    """What a cell reads that is now what it was for the cell, whatever it was in between."""
+    key, now = maker.checkpoint.key, _key_now(session, maker)
+    if key is None or now is None:
+        return set()
+    return {name for name, digest in key.inputs.items() if now.inputs.get(name) == digest}
+
+
+def _key_now(session: Session, maker: Maker) -> Key | None:
+    """The key that a cell has now; None of one that had none then."""
+    if maker.checkpoint.key is None or maker.is_joined:
+        return None
+    return session.workspace.key_of(_code_of(maker), Selection(), (), lacking(session))
+
+
+def _code_of(maker: Maker) -> ast.Module:
+    """The code of a cell, or of the body of a block."""
+    from nbckpt.steps.block import body_of
+
+    tree = parsed(maker.cell.source)
+    is_block = recorded([maker.checkpoint])[-1].kind == "block"
+    if is_block and isinstance(node := tree.body[0], ast.With):
+        return body_of(node)
+    return tree
+
+
+def _misfit(session: Session, maker: Maker) -> str:
+    """Why a cell would not make what it made; empty if nothing speaks against that."""
+    checkpoint, workspace = maker.checkpoint, session.workspace
+    key, now = checkpoint.key, _key_now(session, maker)
+    if key is None or now is None:
+        return ""
+    again = now
+    for name, then in {**key.inputs, **key.functions}.items():
+        here = {**now.inputs, **now.functions}.get(name, then)
+        if here == then or name in checkpoint.lacking:
+            continue  # what could not be kept was made again, or is another each time
+        if again is now:
+            again = _key_now(session, maker) or now
+        if here != {**again.inputs, **again.functions}.get(name):
+            continue  # nothing tells it from another one
+        return f"{name!r}, which it reads, is not there as it was"
+    states = workspace.random_states() if checkpoint.random_in else {}
+    for name, state in checkpoint.random_in.items():
+        if states.get(name, "") != state:
+            return f"it draws random numbers, and {name} is not where it was"
+
+    def values() -> dict[str, str]:
+        return {n: v.value for n, v in workspace.capturer.capture().manifest.items()}
+
+    ran = Ran(_code_of(maker), now, session.namespace, values)
+    return workspace.observer.difference(checkpoint.observed, ran) or ""
+
+
 def _lend(session: Session, maker: Maker, live: Manifest, lent: LentValues) -> None:
     """Bind what a cell reads as it was when the cell ran.
 
@@ -118,8 +178,9 @@ def _lend(session: Session, maker: Maker, live: Manifest, lent: LentValues) -> N
         return
     then = session.timeline.manifest(checkpoint.parent)
     read = names_touched(session, maker)
+    fits = _fitting(session, maker) - {*checkpoint.in_place}
     other = {
-        n for n in read & then.keys()
+        n for n in (read & then.keys()) - fits
         if n in checkpoint.in_place or n not in live or live[n].value != then[n].value
     }  # fmt: skip
     stays = {n for n in then if n in namespace and lent.digests.get(n) == then[n].value}

@@ -9,6 +9,8 @@ from nbckpt.fingerprint import random_generators
 from nbckpt.fingerprint.keys import gradients
 from nbckpt.fingerprint.referents import held_by, names_reached
 from nbckpt.fingerprint.user_names import is_user_name
+from nbckpt.fingerprint.values import ValueDigester
+from nbckpt.runtime.interrupts import allowed
 from nbckpt.session.workspace.unkept import Maker
 from nbckpt.steps.remake.maker_runs import LentValues, NamespaceBefore
 
@@ -60,8 +62,16 @@ def put_aside(taken: set[str], before: NamespaceBefore, after: Mapping[str, obje
     return {n for n, value in after.items() if before.bindings.get(n) is not value} - taken
 
 
-def companions_of(session: Session, before: NamespaceBefore, ran: Iterable[Maker]) -> set[str]:
-    """Other variables that the cells bound, that are as they left them, and nothing else holds."""
+def companions_of(
+    session: Session,
+    before: NamespaceBefore,
+    after: Mapping[str, object],
+    ran: Iterable[Maker],
+) -> set[str]:
+    """Other variables that the cells bound, that are as they left them, and nothing else holds.
+
+    Only those that came out as they are: a cell may make another value each time.
+    """
     is_as_left: dict[str, bool] = {}  # by the last of them that bound or changed it
     live = before.manifest
     for maker in ran:
@@ -73,7 +83,15 @@ def companions_of(session: Session, before: NamespaceBefore, ran: Iterable[Maker
             is_as_left[name] = live[name].value == then[name].value and own.issuperset(
                 live[name].group
             )
-    return {name for name, is_left in is_as_left.items() if is_left}
+    left = {name for name, is_left in is_as_left.items() if is_left and name in after}
+    with allowed():
+        return {
+            name
+            for name in left
+            if after[name] is before.bindings[name]
+            or ValueDigester(session.namespace).digest(after[name])
+            == ValueDigester(session.namespace).digest(before.bindings[name])
+        }
 
 
 def equal_copies(

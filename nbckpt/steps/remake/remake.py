@@ -101,7 +101,7 @@ def make(session: Session, names: Iterable[str]) -> bool:
             random_generators.states(),
         )
         lent, values = LentValues(), dict[tuple[str, str], object]()
-        steps.is_remaking = True
+        steps.is_remaking, steps.wanted = True, frozenset(wanted)
         try:
             for maker in makers:
                 remade.ran.append(maker)
@@ -109,7 +109,7 @@ def make(session: Session, names: Iterable[str]) -> bool:
                     remade.error = error
                     break
         finally:
-            steps.is_remaking, steps.remade = False, None
+            steps.is_remaking, steps.wanted = False, frozenset()
             for undo in reversed(lent.undo):
                 undo()
             workspace.observer.go_to(before.standing)
@@ -141,6 +141,8 @@ class _Remade:
         Those that are not, because what they were computed from is not taken.
     copied
         Those that hold a copy of what a variable holds, with that variable.
+    parted
+        Those that would, of a variable that has changed since: they are not taken.
     """
 
     session: Session
@@ -152,6 +154,7 @@ class _Remade:
     made: set[str] = field(default_factory=set)
     astray: set[str] = field(default_factory=set)
     copied: dict[str, str] = field(default_factory=dict)
+    parted: dict[str, str] = field(default_factory=dict)
 
     def take(
         self,
@@ -164,21 +167,35 @@ class _Remade:
         made, companions = set[str](), set[str]()
         if not self.error:
             made = {n for n in self.wanted - self.lost.keys() if n in after}
-            companions = companions_of(session, before, self.ran)
+            companions = companions_of(session, before, after, self.ran)
             companions |= equal_copies(session, before, after, lent)
         self.astray = astray_results(made & self.torn, companions, before, after)
         self.made = made = made - self.astray
         fitting = fitting_values(companions - self.astray, before, after, made)
         self.copied = holding_copies(made - self.torn, fitting | made, before, after)
+        self.parted = {n: o for n, o in self.copied.items() if self._has_changed(o, before)}
+        self.copied = {n: o for n, o in self.copied.items() if n not in self.parted}
+        self.made = made = made - self.parted.keys()
         _put_back(session, before, after, made, fitting)
         _note_made(session, made)
         if not self.error:
             _bind_results(session, values)
         _let_go_of_rest(before, after, made | fitting)
 
+    def _has_changed(self, name: str, before: NamespaceBefore) -> bool:
+        """True if a variable is not what the cells that ran have left."""
+        now = before.manifest.get(name)
+        left = (self.session.timeline.manifest(m.checkpoint.id).get(name) for m in self.ran)
+        return now is None or all(then is None or then.value != now.value for then in left)
+
     def tell(self) -> None:
         """Tell the user what was made again, what is a copy, and what failed."""
         told = self.session.workspace.unkept.told
+        for name, other in sorted(self.parted.items()):
+            told.append(
+                f"{name!r} was not kept, and shared what {other!r} holds, which has changed since: "
+                "run the cells again that make both"
+            )
         for name, other in sorted(self.copied.items()):
             told.append(
                 f"{name!r} could not be kept, and was made again with a copy of what {other!r} "

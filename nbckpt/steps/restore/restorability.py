@@ -16,6 +16,7 @@ from nbckpt.fingerprint.code import nodes_of
 from nbckpt.fingerprint.keys import ABSENT
 from nbckpt.fingerprint.values.homes import is_user_file
 from nbckpt.model import Checkpoint, Key
+from nbckpt.steps.execution.step_state import StepState
 from nbckpt.steps.remake import makers
 from nbckpt.steps.remake.needed_variables import read_by
 from nbckpt.text.units import count_text
@@ -161,10 +162,11 @@ def _why_never(step: Execution, checkpoint: Checkpoint) -> str | None:
         return f"it makes {min(lost)!r}, which could not be kept"
     if (beside := step.request.beside) is not None:
         lost |= {*checkpoint.omitted}.intersection(checkpoint.bound)
-        read = read_by(beside, step.session.namespace, lost) if lost else ()
-        if lost and (read is None or lost.intersection(read)):
-            name = min(lost if read is None else lost.intersection(read))
-            return f"it makes {name!r}, which was not kept, and what follows in its cell reads that"
+        read = read_by(beside, step.session.namespace, lost) if lost else frozenset()
+        needed = lost if read is None else lost & (read | step.session.state(StepState).wanted)
+        if needed:
+            told = "which was not kept, and what follows in its cell reads that"
+            return f"it makes {min(needed)!r}, {told}"
     return None
 
 
