@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from nbckpt.capture.observation.audit import unheard
+from nbckpt.capture.selection import Selection
 from nbckpt.digests import Json
 from nbckpt.errors import StoreError, UsageError, line_of
 from nbckpt.fingerprint import code
@@ -113,7 +114,7 @@ class Step(ThroughItems, Execution):
         if watch is not None:
             watch.begins(self)
         session.follower.choose_branch()
-        session.workspace.capturer.capture(selection, only=selection.vars)
+        session.workspace.capturer.capture(selection, only=self._followed(selection))
         self.began_as = self._keys.start_of(self.key)
         session.workspace.runs(self.tree)
         self.before = StepBefore.taken(session, self.key, self.names)
@@ -122,6 +123,15 @@ class Step(ThroughItems, Execution):
         if not self.request.rerun:
             unfinished_loops.go_on(self)
         self._enter()
+
+    def _followed(self, selection: Selection) -> set[str] | None:
+        """What is to be as it is in what is kept before the body runs: all, if that is None.
+
+        Of what was kept before and is not asked for, too: it changes with the body.
+        """
+        if selection.vars is None:
+            return None
+        return {*selection.vars, *self.session.workspace.capturer.kept_names()}
 
     def _enter(self) -> None:
         steps = self.session.state(StepState)

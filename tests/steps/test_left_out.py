@@ -125,6 +125,125 @@ def test_a_block_runs_again_where_the_rest_of_its_cell_or_script_reads_what_it_l
     assert again.stdout == (f"{z}\n" if is_skipped else f"BODY\n{z}\n"), again.stderr
 
 
+CHANGED: dict[str, tuple[list[str], str, str]] = {
+    "an input": (["n = 1", "n = 2"], "m = [n]\nout = n", "'n', which it reads,"),
+    "an input in place": (["n = [1]", "n.append(2)"], "m = n[0]\nout = 1", "'n', which it reads,"),
+    "a loop's variable": (
+        ["for k in range(3): pass", "for k in range(9): pass"],
+        "m = k\nout = k",
+        "'k', which it reads,",
+    ),
+    "a function": (
+        ["def f(): return 1", "def f(): return 2"],
+        "m = f()\nout = m",
+        "'f', which it reads,",
+    ),
+    "random numbers": (
+        ["import random\nrandom.seed(1)", "random.random()"],
+        "m = random.random()\nout = 1",
+        "it draws random numbers,",
+    ),
+}
+
+
+@pytest.mark.parametrize("form", [block, marked])
+@pytest.mark.parametrize(("before", "body", "told"), CHANGED.values(), ids=CHANGED)
+def test_what_a_cell_left_out_is_not_made_of_what_has_changed_since(
+    shell: Any,
+    capsys: pytest.CaptureFixture[str],
+    before: list[str],
+    body: str,
+    told: str,
+    form: Any,
+) -> None:
+    made, change = before
+    for cell in (made, form(body), change, "z = m"):
+        run(shell, cell)
+    kept = shell.user_ns["out"]
+    restart(shell)
+    for cell in (made, form(body), change):
+        run(shell, cell)
+    capsys.readouterr()
+    shell.run_cell("y = m")
+    said = capsys.readouterr().out
+
+    assert "y" not in shell.user_ns
+    assert f"'m' was not kept, and 'x' would make another: {told}" in said
+    assert shell.user_ns["out"] == kept
+
+
+def test_a_cell_that_is_made_again_leaves_what_is_kept_and_what_came_after(shell: Any) -> None:
+    cells = (
+        "%%checkpoint load\nrows = [3, -1, 4]",
+        "rows = [r for r in rows if r > 0]",
+        "%%checkpoint fit --vars model\nscaled = [r / 10 for r in rows]\nmodel = sum(scaled)",
+        "z = max(scaled), len(scaled)",
+    )
+    seen = []
+    for _ in range(3):
+        for cell in cells:
+            run(shell, cell)
+        seen.append({n: shell.user_ns[n] for n in ("rows", "model", "z")})
+        restart(shell)
+
+    assert seen == [{"rows": [3, 4], "model": 0.7, "z": (0.4, 2)}] * 3
+
+
+def test_what_a_cell_makes_another_each_time_does_not_replace_what_is_kept(shell: Any) -> None:
+    cells = (
+        "import os",
+        "%%checkpoint fit\nmodel = os.urandom(4).hex()\nlines = (c for c in model)",
+        "first = next(lines)",
+    )
+    for cell in cells:
+        run(shell, cell)
+    model = shell.user_ns["model"]
+    restart(shell)
+    for cell in cells:
+        run(shell, cell)
+
+    assert shell.user_ns["model"] == model
+
+
+def test_a_generator_of_a_block_is_there_after_a_resume(shell: Any) -> None:
+    for cell in (block("g = (i for i in range(3))\nout = 1"), "%%checkpoint w\nv = out"):
+        run(shell, cell)
+    restart(shell)
+    run(shell, "%resume")
+    run(shell, "z = next(g)")
+
+    assert shell.user_ns["z"] == 0
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "t = 0\nif n:\n    {}\nz = t",
+        "for k in range(2):\n    t = 0\n    if n:\n        {}\n    z = t",
+        "t = 0\ntry:\n    {}\nfinally:\n    z = t",
+    ],
+)
+def test_a_nested_block_runs_where_its_cell_reads_what_it_left_out(shell: Any, cell: str) -> None:
+    lines = "with nbckpt.checkpoint('x', vars=['out']):\n    t = n + 1\n    out = 5".splitlines()
+    before = cell.partition("{}")[0].rpartition("\n")[2]
+    source = cell.format(f"\n{before}".join(lines))
+    for _ in range(2):
+        run(shell, "import nbckpt\nn = 1")
+        run(shell, source)
+        assert shell.user_ns["z"] == 2
+        restart(shell)
+
+
+def test_a_block_is_skipped_beside_a_frame_that_nothing_keeps(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for ran in (True, False):
+        run(shell, "import pandas as pd\ndf = pd.DataFrame({'a': [1, 2]})")
+        run(shell, block("part = df.sum()\nout = int(part.sum())"))
+        assert ("BODY" in capsys.readouterr().out) is ran
+        restart(shell)
+
+
 def test_a_block_that_runs_again_for_another_cell_keeps_nothing_and_asks_no_model_twice(
     shell: Any,
 ) -> None:

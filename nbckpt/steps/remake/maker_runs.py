@@ -37,6 +37,10 @@ class NamespaceBefore(NamedTuple):
     states: dict[str, object]
 
 
+class MisfitError(NotebookError):
+    """A cell would not make what it made: what it reads is not what it was."""
+
+
 @dataclasses.dataclass
 class LentValues:
     """State that cells which run again find as it was for them.
@@ -89,7 +93,7 @@ def run_maker(
     if checkpoint.parent is not None and checkpoint.parent in known:
         session.workspace.observer.go_to(known[checkpoint.parent].standing)
     if misfit := _misfit(session, maker):
-        return NotebookError(misfit)
+        return MisfitError(misfit)
     piece = Recorded(checkpoint, maker.cell, "joined", checkpoint.parent)
     runner = quiet_runner(session)
     work = runner.run(piece, None)
@@ -149,8 +153,8 @@ def _misfit(session: Session, maker: Maker) -> str:
     again = now
     for name, then in {**key.inputs, **key.functions}.items():
         here = {**now.inputs, **now.functions}.get(name, then)
-        if here == then or name in checkpoint.lacking:
-            continue  # what could not be kept was made again, or is another each time
+        if here == then:
+            continue
         if again is now:
             again = _key_now(session, maker) or now
         if here != {**again.inputs, **again.functions}.get(name):

@@ -62,16 +62,8 @@ def put_aside(taken: set[str], before: NamespaceBefore, after: Mapping[str, obje
     return {n for n, value in after.items() if before.bindings.get(n) is not value} - taken
 
 
-def companions_of(
-    session: Session,
-    before: NamespaceBefore,
-    after: Mapping[str, object],
-    ran: Iterable[Maker],
-) -> set[str]:
-    """Other variables that the cells bound, that are as they left them, and nothing else holds.
-
-    Only those that came out as they are: a cell may make another value each time.
-    """
+def companions_of(session: Session, before: NamespaceBefore, ran: Iterable[Maker]) -> set[str]:
+    """Other variables that the cells bound, that are as they left them, and nothing else holds."""
     is_as_left: dict[str, bool] = {}  # by the last of them that bound or changed it
     live = before.manifest
     for maker in ran:
@@ -83,15 +75,23 @@ def companions_of(
             is_as_left[name] = live[name].value == then[name].value and own.issuperset(
                 live[name].group
             )
-    left = {name for name, is_left in is_as_left.items() if is_left and name in after}
+    return {name for name, is_left in is_as_left.items() if is_left}
+
+
+def come_out_alike(
+    session: Session, names: Iterable[str], before: NamespaceBefore, after: Mapping[str, object]
+) -> set[str]:
+    """Those of some variables that cells made as they are: a cell may make another each time."""
+    namespace, bindings = session.namespace, before.bindings
+
+    def is_alike(name: str) -> bool:
+        one, other = after[name], bindings[name]
+        if one is other:
+            return True
+        return ValueDigester(namespace).digest(one) == ValueDigester(namespace).digest(other)
+
     with allowed():
-        return {
-            name
-            for name in left
-            if after[name] is before.bindings[name]
-            or ValueDigester(session.namespace).digest(after[name])
-            == ValueDigester(session.namespace).digest(before.bindings[name])
-        }
+        return {name for name in names if name in after and name in bindings and is_alike(name)}
 
 
 def equal_copies(

@@ -36,6 +36,7 @@ from nbckpt.steps.execution.step_state import StepState
 from nbckpt.steps.remake import outside_effects
 from nbckpt.steps.remake.maker_runs import (
     LentValues,
+    MisfitError,
     NamespaceBefore,
     names_touched,
     quiet_runner,
@@ -50,6 +51,7 @@ from nbckpt.steps.remake.makers import (
 from nbckpt.steps.remake.needed_variables import needed
 from nbckpt.steps.remake.remade_values import (
     astray_results,
+    come_out_alike,
     companions_of,
     equal_copies,
     fitting_values,
@@ -167,8 +169,9 @@ class _Remade:
         made, companions = set[str](), set[str]()
         if not self.error:
             made = {n for n in self.wanted - self.lost.keys() if n in after}
-            companions = companions_of(session, before, after, self.ran)
+            companions = companions_of(session, before, self.ran)
             companions |= equal_copies(session, before, after, lent)
+            companions = come_out_alike(session, companions, before, after)
         self.astray = astray_results(made & self.torn, companions, before, after)
         self.made = made = made - self.astray
         fitting = fitting_values(companions - self.astray, before, after, made)
@@ -217,7 +220,13 @@ class _Remade:
             if those:
                 names = ", ".join(map(repr, sorted(those)))
                 told.append(f"{names}, {what}, made again by {cells}")
-        if self.error is not None:
+        if isinstance(self.error, MisfitError):
+            names = ", ".join(map(repr, sorted(self.wanted)))
+            told.append(
+                f"{names} was not kept, and {self.ran[-1].name!r} would make another: {self.error};"
+                " run the cells again from there"
+            )
+        elif self.error is not None:
             names = ", ".join(map(repr, sorted(self.wanted)))
             told.append(
                 f"{names} could not be kept, and {self.ran[-1].name!r}, which makes it, "
