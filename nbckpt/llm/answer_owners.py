@@ -14,6 +14,7 @@ from nbckpt.fingerprint.code.magiclines import without_magics
 from nbckpt.fingerprint.user_names import Own
 
 if TYPE_CHECKING:
+    from nbckpt.llm.recordings_index import Asking
     from nbckpt.session.session import Session
 
 _CALL = re.compile(r"(?P<equals>(?P<function>[^(]+\().*\)#)(?P<n>\d+)", re.DOTALL)
@@ -32,11 +33,14 @@ class CellRun:
     ----------
     source
         The code of the cell; empty where no shell tells of cells.
+    cell_id
+        Of the cell, as far as a step in it has one.
     steps
         Names of the steps that began in it.
     """
 
     source: str = ""
+    cell_id: str | None = None
     steps: set[str] = field(default_factory=set)
 
     def is_of_cell(self, other: CellRun, source: str) -> bool:
@@ -47,7 +51,10 @@ class CellRun:
         source
             The code of the other, or of the step in it that is asked for.
         """
-        return not self.steps.isdisjoint(other.steps) or holds(self.source, source)
+        if not self.steps.isdisjoint(other.steps) or holds(self.source, source, whole=True):
+            return True
+        is_other = None not in (self.cell_id, other.cell_id) and self.cell_id != other.cell_id
+        return not is_other and holds(self.source, source)
 
 
 class Owner(NamedTuple):
@@ -62,18 +69,28 @@ class AnswerOwners(Own):
 
     What was recorded of a step in other sessions is its own where it is restored in this one or
     goes on, and asks for nothing of it.
+
+    Attributes
+    ----------
+    begun
+        Names of the steps that began in this session.
     """
 
     def __init__(self) -> None:
+        self.begun: set[str] = set()
         self._steps: dict[str, Owner] = {}
         self._given: dict[str, CellRun] = {}
+        self._moved: dict[str, tuple[CellRun, Asking]] = {}
         self._runs: WeakKeyDictionary[ast.Module, CellRun] = WeakKeyDictionary()
         self._script = CellRun()
         self._lock = threading.Lock()
 
-    def begins(self, session: Session, step: str) -> None:
-        """Take note that a step begins in the cell that runs."""
-        self.running(session).steps.add(step)
+    def begins(self, session: Session, step: str, cell_id: str | None) -> None:
+        """Take note that a step begins in the cell that runs; it has its id if it is all of it."""
+        run = self.running(session)
+        run.steps.add(step)
+        self.begun.add(step)
+        run.cell_id = run.cell_id or cell_id
 
     def keeps(self, session: Session, step: str, source: str | None = None) -> None:
         """Take note that a step has what was kept of it, and may ask for nothing.
@@ -89,6 +106,16 @@ class AnswerOwners(Own):
     def gives(self, session: Session, recording: str) -> None:
         """Take note that the cell that runs has a recording."""
         self._given[recording] = self.running(session, reads=True)
+
+    def moves(self, session: Session, recording: str, asking: Asking) -> None:
+        """Take note that the cell that runs has a recording of another place than it is of."""
+        self.gives(session, recording)
+        self._moved[recording] = self.running(session), asking
+
+    def is_elsewhere(self, session: Session, recording: str, asking: Asking) -> bool:
+        """True if another call of the cell that runs was given a recording that is not of it."""
+        run, other = self._moved.get(recording, (None, asking))
+        return run is self.running(session) and other != asking
 
     def of(self, recording: str, step: str = "") -> Owner | None:
         """The owner of a recording that was made in a step; None if it has none in this session."""
@@ -128,10 +155,17 @@ def rank_of(step: str) -> int:
     return int(found["n"]) if found else 0
 
 
-def holds(cell: str, source: str) -> bool:
-    """True if a cell has the code of another in it: it was edited, pasted or merged."""
+def holds(cell: str, source: str, *, whole: bool = False) -> bool:
+    """True if a cell has the code of another in it: it was edited, pasted or merged.
+
+    Parameters
+    ----------
+    whole
+        True if all of it has to be there: an edited one does not count.
+    """
     lines = _lines(source)
-    return bool(lines) and len(lines & _lines(cell)) >= _SHARE * len(lines)
+    share = 1.0 if whole else _SHARE
+    return bool(lines) and len(lines & _lines(cell)) >= share * len(lines)
 
 
 @lru_cache(maxsize=200)

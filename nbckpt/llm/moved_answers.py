@@ -9,8 +9,8 @@ Notes
 A recording is free unless its step has begun in this session, or one of its cells was given it. It
 is free all the same where the cell that runs holds the code of the cell that has it: that one was
 edited, pasted or merged, and one text of code is one cell wherever cells have no ids. A step that
-has recordings of the same request by its own name asks for more samples: it gets those alone whose
-code its cell holds.
+has recordings of earlier equal calls by its own name asks for more samples: it gets those alone
+whose code its cell holds.
 
 Of several, the call gets the one that stands where it does: the third of equal calls the third.
 """
@@ -19,17 +19,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from nbckpt.digests import Digest
 from nbckpt.llm.answer_owners import (
     AnswerOwners,
+    CellRun,
     equals_of,
     function_of,
     holds,
     rank_of,
 )
 from nbckpt.llm.question import Question
+from nbckpt.llm.recordings_index import Asking
 from nbckpt.model import Record
 from nbckpt.runtime import clock
 
@@ -51,6 +54,7 @@ class MovedAnswers:
         self._of_request = of_request
         self._owners = session.state(AnswerOwners)
         self._told: set[tuple[str, str]] = set()
+        self._had: dict[Asking, tuple[CellRun, Record]] = {}
         self._lock = threading.Lock()
 
     def find(self, question: Question) -> Record | None:
@@ -63,10 +67,19 @@ class MovedAnswers:
         if not others:
             return None
         with self._lock:  # threads that ask at once get one each
-            found, given = self._free(question, others, asks_for_more=len(others) < len(made))
+            asks_for_more = any(
+                record["occurrence"] + rank_of(record["step"]) < _rank(question)
+                for record in made
+                if equals_of(record["step"]) == own
+            )
+            found, given = self._free(question, others, asks_for_more=asks_for_more)
+            run, had = self._had.get(question.asking, (None, None))
+            if run is self._owners.running(self._session):
+                return had  # equal calls that share an answer
             record = _one_of(found, given, question)
             if record is not None:
-                self._owners.gives(self._session, record["id"])
+                self._owners.moves(self._session, record["id"], question.asking)
+                self._had[question.asking] = self._owners.running(self._session), record
         return record
 
     def _free(
@@ -75,7 +88,7 @@ class MovedAnswers:
         """The recordings among which a call has its own, and the ids of those that are given."""
         running = self._owners.running(self._session, reads=True)
         oldest = 0.0 if question.ttl_s is None else clock.now() - question.ttl_s
-        is_here = self._is_here()
+        is_here, was_resumed = self._is_here(), self._was_resumed()
         found, given = list[Record](), set[str]()
         for record in others:
             if record["created_at"] < oldest or not is_here(record):
@@ -86,7 +99,9 @@ class MovedAnswers:
             elif owner is not None:
                 if not running.is_of_cell(owner.run, owner.source):
                     continue
-            elif asks_for_more and not holds(running.source, self._source_of(record["step"])):
+            elif (asks_for_more or was_resumed(record["step"])) and not holds(
+                running.source, self._source_of(record["step"])
+            ):
                 continue
             found.append(record)
         return found, given
@@ -115,10 +130,28 @@ class MovedAnswers:
 
         return is_here
 
+    def _was_resumed(self) -> Callable[[str], bool]:
+        """Of a step, whether what it made is there because the session went to its line."""
+        timeline, position = self._session.timeline, self._session.position
+        line = set(timeline.line(position.id))
+
+        @cache
+        def was_resumed(step: str) -> bool:
+            return step not in self._owners.begun and any(
+                checkpoint.id in line for checkpoint in timeline.named(step)
+            )
+
+        return was_resumed
+
     def _source_of(self, step: str) -> str:
         """The code of a step of another session, as far as the history has it."""
         named = self._session.timeline.named(step)
         return named[0].cell.source if named else ""
+
+
+def _rank(question: Question) -> int:
+    """How many equal calls came before one, in its step or of its function."""
+    return question.occurrence.number + rank_of(question.scope.step)
 
 
 def _one_of(found: Sequence[Record], given: set[str], question: Question) -> Record | None:
@@ -129,7 +162,7 @@ def _one_of(found: Sequence[Record], given: set[str], question: Question) -> Rec
     if place.item:
         same = [r for r in found if (r.get("item"), r.get("nth", 0)) == (place.item, place.nth)]
         found = same or found
-    rank = place.number + rank_of(question.scope.step)
+    rank = _rank(question)
     if rank < len(found) and found[rank]["id"] not in given:
         return found[rank]
     return next((record for record in found if record["id"] not in given), None)

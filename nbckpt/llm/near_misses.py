@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,7 +12,7 @@ from weakref import WeakKeyDictionary
 from nbckpt.config.record_hosts import fields_of
 from nbckpt.errors import NbckptError
 from nbckpt.llm.answer_owners import AnswerOwners, CellRun, function_of
-from nbckpt.llm.nearest import Difference, is_made_up, near_miss
+from nbckpt.llm.nearest import Difference, is_of_tracing, near_miss
 from nbckpt.llm.question import Question
 from nbckpt.llm.recording_parts import asked_of
 from nbckpt.llm.request_keys import compared
@@ -123,7 +124,7 @@ class NearMisses:
 def _advice(found: Sequence[Difference]) -> str:
     """How to have ids and times not compared, where that can be said."""
     paths = [d.path for d in found]
-    is_in_list = any(name.isdecimal() for path in paths for name in path.split("."))
-    if is_in_list or not all(map(is_made_up, found)):
+    is_path = all(re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", path) for path in paths)
+    if not is_path or not all(map(is_of_tracing, found)):
         return ""
     return f"; `%nbckpt config match_ignore {','.join(paths)}` has that not compared"

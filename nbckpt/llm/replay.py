@@ -12,6 +12,7 @@ from nbckpt.config.record_hosts import fields_of
 from nbckpt.digests import Digest
 from nbckpt.errors import TRUST_IT, NbckptError
 from nbckpt.llm import nearest
+from nbckpt.llm.answer_owners import AnswerOwners
 from nbckpt.llm.fields import hidden
 from nbckpt.llm.flights import Landed
 from nbckpt.llm.http_request import RecordedResponse
@@ -58,7 +59,8 @@ class ReplayLookup:
     def answer(self, question: Question) -> Landed | None:
         """The kept answer to a call; None if there is none that can be read."""
         record = self.find(question.asking, question.ttl_s)
-        if record is None:
+        owners = self._session.state(AnswerOwners)
+        if record is None or owners.is_elsewhere(self._session, record["id"], question.asking):
             record = self._moved.find(question)
             if record is None:
                 return None

@@ -106,7 +106,8 @@ class Step(ThroughItems, Execution):
     def _list(self) -> None:
         """Make it the latest step of its name: they stand in the order in which they began."""
         self.session.state(StepState).begins(self)
-        self.session.state(AnswerOwners).begins(self.session, self.request.name)
+        owners = self.session.state(AnswerOwners)
+        owners.begins(self.session, self.request.name, self.cell.cell_id)
 
     def _start(self) -> None:
         session, selection = self.session, self.request.selection

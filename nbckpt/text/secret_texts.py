@@ -57,7 +57,7 @@ _NAMES_IN = re.compile(
     re.IGNORECASE,
 )
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token) (?=\S+\Z)", re.IGNORECASE)
-_PASSWORD = re.compile(r"passw|passphrase|pwd|secret|credential", re.IGNORECASE)
+_PASSWORD = re.compile(r"passw|passphrase|pwd|secret|credential|authorization", re.IGNORECASE)
 _OF_ENVIRONMENT = re.compile(r"key|token|secret|passw|credential|dsn", re.IGNORECASE)
 _PATH = re.compile(r"[/~.]|[A-Za-z]:\\")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any
 
 import pytest
@@ -311,3 +313,100 @@ def test_a_loop_tells_once_what_differs_and_why_tells_all(
     told = capsys.readouterr().out
     assert len(shown) == 1
     assert all(f"but for seed: nothing → {i}\n" in told for i in range(5))
+
+
+def test_a_copy_of_a_cell_that_was_edited_has_a_sample_of_its_own(
+    provider: Provider, run: Callable[[Cell], None], shell: Any
+) -> None:
+    text = "a = 1\nb = 2\nx = ask('hi')"
+    run((f"%%checkpoint\n{text}", "one"))
+    first = shell.user_ns["x"]
+    run((f"%%checkpoint\n{text.replace('b = 2', 'b = 3')}", "two"))
+
+    assert provider.answered == 2
+    assert shell.user_ns["x"] != first
+
+
+def test_a_new_cell_after_a_resume_has_a_sample_of_its_own(
+    provider: Provider,
+    run: Callable[[Cell], None],
+    shell: Any,
+    begin_anew: Callable[[], None],
+) -> None:
+    run(named("a", "x = ask('hi')"))
+    begin_anew()
+    run("%resume")
+    run(named("c", "y = ask('hi')"))
+
+    assert provider.answered == 2
+    assert shell.user_ns["x"] != shell.user_ns["y"]
+    run(named("b", "x = ask('hi')"))  # `a`, renamed
+    assert provider.answered == 2
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            block("a", "y = ask('hi')"),
+            f"{block('n', 'x = ask(chr(104) + chr(105))')}\n{block('a', 'y = [ask(chr(104) + chr(105))][0]')}",
+        ),
+        (
+            "got = []\nfor k in range(1, 3):\n    with nbckpt.checkpoint(f's{k}'):\n"
+            "        got.append(ask('hi'))",
+            "got = []\nfor k in range(0, 3):\n    with nbckpt.checkpoint(f's{k}'):\n"
+            "        got = [*got, ask('hi')]",
+        ),
+    ],
+)
+def test_one_recording_is_given_once_in_a_run_of_a_cell(
+    provider: Provider,
+    run: Callable[[Cell], None],
+    shell: Any,
+    begin_anew: Callable[[], None],
+    before: str,
+    after: str,
+) -> None:
+    run(before)
+    begin_anew()
+    run(after)
+    samples = shell.user_ns.get("got") or [shell.user_ns["x"], shell.user_ns["y"]]
+
+    assert len(set(samples)) == len(samples)
+
+
+def test_samples_that_were_renamed_stay_paid_after_one_more(
+    provider: Provider, run: Callable[[Cell], None], shell: Any, begin_anew: Callable[[], None]
+) -> None:
+    run(named("a", "x = [ask('hi') for _ in range(3)]"))
+    first = shell.user_ns["x"]
+    for n in (2, 4, 4, 3):
+        begin_anew()
+        run(named("b", f"total = {n}\ny = []\nwhile len(y) < total:\n    y.append(ask('hi'))"))
+        assert shell.user_ns["y"][:3] == first[:n]
+        assert provider.answered == (3 if n == 2 else 4)
+
+
+def test_calls_that_shared_an_answer_share_it_after_a_rename(
+    run: Callable[[Cell], None], shell: Any, begin_anew: Callable[[], None]
+) -> None:
+    at_once = (
+        "from concurrent.futures import ThreadPoolExecutor as Pool\n"
+        "with nbckpt.recording(coalesce=True), Pool(4) as pool:\n"
+        "    x = list(pool.map(ask, ['hi'] * 4))"
+    )
+    numbers = count()
+
+    def answer(_: str) -> str:
+        time.sleep(0.5)  # the others have asked by then
+        return f"answer {next(numbers)}"
+
+    with Provider(answer=answer) as provider:
+        shell.user_ns["url"] = provider.url
+        run(named("a", at_once))
+        begin_anew()
+        shell.user_ns["url"] = provider.url
+        run(named("b", at_once))
+
+        assert provider.answered == 1
+        assert shell.user_ns["x"] == ["answer 0"] * 4
