@@ -15,7 +15,7 @@ from nbckpt.llm.answer_owners import AnswerOwners, CellRun, function_of
 from nbckpt.llm.nearest import Difference, is_of_tracing, near_miss
 from nbckpt.llm.question import Question
 from nbckpt.llm.recording_parts import asked_of
-from nbckpt.llm.request_keys import compared
+from nbckpt.llm.request_keys import compared, with_ids_in_order
 from nbckpt.model import Record
 from nbckpt.runtime import clock
 from nbckpt.text.units import age_text
@@ -118,7 +118,7 @@ class NearMisses:
         if not isinstance(value, dict):
             return None
         ignored = fields_of(self._session.settings.match_ignore)
-        return compared(value, question.endpoint, ignored)
+        return with_ids_in_order(compared(value, question.endpoint, ignored))
 
 
 def _advice(found: Sequence[Difference]) -> str:

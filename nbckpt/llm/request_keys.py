@@ -104,6 +104,8 @@ def key_of(
     if asked.method != "POST":
         place.append(asked.method)
     members = None if body.members is None else compared(body.members, endpoint, ignored)
+    if members is not None and any(mark in body.text for mark in _OF_TOOLS):
+        members = with_ids_in_order(members)
     text = body.text if members is None or members is body.members else _text_of(members)
     return digest_of(json.dumps(place), b"\0", text)
 
@@ -116,6 +118,48 @@ def compared(
     for path in {*telling_nothing, *ignored}:
         members = _without(members, path.split("."))
     return members
+
+
+def with_ids_in_order(members: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The members with a number for each id of a tool's call: who made it up does not count.
+
+    An id says which result belongs to which call, and that is the same with any other. Frameworks
+    make them up where the provider's API has none, anew in each run: pydantic-ai for Gemini,
+    LiteLLM for Ollama.
+    """
+    renamed = _renamed(members, "", {})
+    return renamed if isinstance(renamed, Mapping) else members
+
+
+def _renamed(value: Any, place: str, numbers: dict[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_renamed(inner, place, numbers) for inner in value]
+    if not isinstance(value, Mapping):
+        return value
+    is_call = (
+        place in _CALLS
+        or isinstance(value.get("function"), Mapping)
+        or value.get("type") in _CALL_TYPES
+    )
+
+    def member(name: str) -> Any:
+        inner = value[name]
+        is_id = name in _CALL_IDS or (is_call and name == "id")
+        if is_id and isinstance(inner, str) and inner:
+            return numbers.setdefault(inner, f"call {len(numbers)}")
+        return _renamed(inner, name, numbers)
+
+    return {name: member(name) for name in sorted(value)}
+
+
+_CALL_IDS = frozenset({"call_id", "toolCallId", "toolUseId", "tool_call_id", "tool_use_id"})
+"""Members that name a tool's call: of OpenAI, Mistral, Ollama; Bedrock; Anthropic."""
+_CALLS = frozenset({"functionCall", "functionResponse", "function_call", "function_response"})
+"""Members that are a tool's call or result, with an ``id``: of Gemini."""
+_CALL_TYPES = frozenset({"function_call", "function_call_output", "tool_result", "tool_use"})
+"""Types of what is one: of OpenAI's responses, Anthropic."""
+_OF_TOOLS = (b"call_id", b"function", b"toolUse", b"tool_call", b"tool_use")
+"""Texts without one of which a body has no such id."""
 
 
 def _without(members: Mapping[str, Any], path: list[str]) -> Mapping[str, Any]:

@@ -410,3 +410,60 @@ def test_calls_that_shared_an_answer_share_it_after_a_rename(
 
         assert provider.answered == 1
         assert shell.user_ns["x"] == ["answer 0"] * 4
+
+
+def _conversation(kind: str, first: str, second: str, *, answers: str = "") -> dict[str, Any]:
+    """A conversation with two calls of tools, whose ids are given; results may be swapped."""
+    ids = [first, second]
+    results = [second, first] if answers == "swapped" else ids
+    if kind == "gemini":
+        calls = [
+            {"functionCall": {"id": i, "name": "f", "args": {"n": n}}} for n, i in enumerate(ids)
+        ]
+        found = [
+            {"functionResponse": {"id": i, "name": "f", "response": {"n": n}}}
+            for n, i in enumerate(results)
+        ]
+        return {"contents": [{"role": "model", "parts": calls}, {"role": "user", "parts": found}]}
+    if kind == "anthropic":
+        used = [
+            {"type": "tool_use", "id": i, "name": "f", "input": {"n": n}} for n, i in enumerate(ids)
+        ]
+        told = [
+            {"type": "tool_result", "tool_use_id": i, "content": str(n)}
+            for n, i in enumerate(results)
+        ]
+        messages = [{"role": "assistant", "content": used}, {"role": "user", "content": told}]
+        return {"model": "m", "max_tokens": 9, "messages": messages}
+    asked = [
+        {"id": i, "type": "function", "function": {"name": "f", "arguments": f'{{"n": {n}}}'}}
+        for n, i in enumerate(ids)
+    ]
+    said = [{"role": "tool", "tool_call_id": i, "content": str(n)} for n, i in enumerate(results)]
+    return {"model": "m", "messages": [{"role": "assistant", "tool_calls": asked}, *said]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "path"),
+    [
+        ("openai", "/v1/chat/completions"),
+        ("anthropic", "/v1/messages"),
+        ("gemini", "/v1beta/models/m:generateContent"),
+        ("ollama", "/api/chat"),
+    ],
+)
+def test_ids_that_a_framework_makes_up_for_calls_of_tools_do_not_count_and_their_order_does(
+    provider: Provider, run: Callable[[Cell], None], shell: Any, kind: str, path: str
+) -> None:
+    for n, body in enumerate(
+        (
+            _conversation(kind, "call_1", "call_2"),
+            _conversation(kind, "pyd_ai_7f", "pyd_ai_03"),
+            _conversation(kind, "call_1", "call_2", answers="swapped"),
+        )
+    ):
+        shell.user_ns["body"] = body
+        run(f"%%checkpoint a\nn = {n}\nx = httpx.post(f'{{url}}{path}', json=body).status_code")
+        assert shell.user_ns["x"] == 200
+
+    assert provider.answered == 2
