@@ -330,7 +330,7 @@ def test_the_timeline_is_text_where_a_package_is_missing(
         ("%nbckpt prune --drop main", "this session is on branch 'main'"),
         ("%nbckpt config max_syze 3", "there is no such setting"),
         ("%nbckpt auto sometimes", "auto sometimes"),
-        ("%nbckpt check --all", "write `%nbckpt check [--memory] [--repair]`"),
+        ("%nbckpt check --all", "write `%nbckpt check [--memory] [--repair] [--secrets]`"),
     ],
 )
 def test_bad_input_is_one_sentence_and_changes_nothing(kept: Any, typed: str, told: str) -> None:
