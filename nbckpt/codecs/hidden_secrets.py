@@ -13,6 +13,7 @@ import os
 import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.fingerprint.values.raw_members import elements_of, pairs_of
@@ -176,7 +177,7 @@ def refuse_named(values: Mapping[str, object], hiding: Hiding) -> None:
 def _named(obj: Any) -> list[tuple[str, object]]:
     """What an object holds under names: items of a dict, members of an instance."""
     kind = type(obj)
-    if kind in _PLAIN:
+    if kind in _PLAIN or issubclass(kind, _WITHOUT_MEMBERS):
         return []
     try:
         if isinstance(obj, Mapping) and not issubclass(kind, dict):
@@ -187,6 +188,8 @@ def _named(obj: Any) -> list[tuple[str, object]]:
         return []
 
 
+_WITHOUT_MEMBERS = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType)
+"""What is written by its name, or whose members are code."""
 _PLAIN = frozenset({str, bytes, int, float, complex, bool, type(None), list, tuple, set, frozenset})
 
 

@@ -184,6 +184,8 @@ HARMLESS = {
     "a text": "x = 'my key is sk-proj-Zq8fLk2vN0xTe5uWb7cYd, they said'",
     "words": "x = 'task-force-one-of-many-in-the-field'",
     "a URL": "x = 'https://example.org/a:b@c'",
+    "a module": "import http.client\nx = {'api_key': None, 'm': http.client}",
+    "a client": "import openai\nx = openai.OpenAI(api_key='k')",
 }
 
 
