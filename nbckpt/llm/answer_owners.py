@@ -7,6 +7,7 @@ import re
 import threading
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -37,11 +38,14 @@ class CellRun:
         Of the cell, as far as a step in it has one.
     steps
         Names of the steps that began in it.
+    number
+        A later run has a higher one.
     """
 
     source: str = ""
     cell_id: str | None = None
     steps: set[str] = field(default_factory=set)
+    number: int = field(default_factory=count().__next__)
 
     def is_of_cell(self, other: CellRun, source: str) -> bool:
         """True if it runs the cell that another run ran, or one that has that code in it.
@@ -119,9 +123,10 @@ class AnswerOwners(Own):
 
     def of(self, recording: str, step: str = "") -> Owner | None:
         """The owner of a recording that was made in a step; None if it has none in this session."""
-        if (run := self._given.get(recording)) is not None:
-            return Owner(run, run.source)
-        return self._steps.get(function_of(step))
+        given, kept = self._given.get(recording), self._steps.get(function_of(step))
+        if given is None or (kept is not None and kept.run.number > given.number):
+            return kept
+        return Owner(given, given.source)
 
     def running(self, session: Session, *, reads: bool = False) -> CellRun:
         """The run of the cell that runs now; with its code, if somebody reads that."""

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbckpt.capture import restore
-from nbckpt.capture.observation import Ran
 from nbckpt.capture.selection import Selection
 from nbckpt.errors import NotebookError
 from nbckpt.fingerprint import code as analysis
@@ -164,12 +163,9 @@ def _misfit(session: Session, maker: Maker) -> str:
     for name, state in checkpoint.random_in.items():
         if states.get(name, "") != state:
             return f"it draws random numbers, and {name} is not where it was"
-
-    def values() -> dict[str, str]:
-        return {n: v.value for n, v in workspace.capturer.capture().manifest.items()}
-
-    ran = Ran(_code_of(maker), now, session.namespace, values)
-    return workspace.observer.difference(checkpoint.observed, ran) or ""
+    if why := workspace.observer.changed_input(checkpoint.observed):
+        return why
+    return ""
 
 
 def _lend(session: Session, maker: Maker, live: Manifest, lent: LentValues) -> None:
