@@ -22,7 +22,9 @@ from nbckpt.text.secret_texts import (
     is_named_secret,
     kind_of_key,
     names_secrets,
+    pattern_of_environment,
     secrets_of_environment,
+    secrets_seen,
 )
 from nbckpt.types.adapter import RefusalError
 
@@ -33,7 +35,7 @@ MOST_NAMED = 64 << 10
 """Bytes of a stream in which telling names are looked for: what is longer is no configuration."""
 MOST_LOOKED_AT = 1 << 20
 """Bytes of a stream in which keys are found by their looks: what is longer is data."""
-MOST_SEARCHED = 16 << 20
+MOST_SEARCHED = 4 << 20
 """Bytes of a part in which the environment's secrets are found."""
 MOST_VISITED = 50_000
 """Objects among which members with telling names are looked for."""
@@ -53,7 +55,7 @@ _URL = re.compile(rb"://[^/@\s\x8c]*:[^/@\s\x8c]*@")
 def is_suspect(name: str, value: str) -> bool:
     """True if a variable that is a text is, or holds, a secret."""
     return (
-        any(secret in value for secret in secrets_of_environment())
+        any(secret in value for secret in secrets_seen())
         or bool(kind_of_key(value))
         or is_named_secret(name, value)
     )
@@ -79,7 +81,7 @@ def name_in(parts: Iterable[Buffer]) -> str:
     """The variable of the environment whose secret is in some parts; empty if none is."""
     secrets = [
         (secret.encode(encoding, "surrogatepass"), name)
-        for secret, name in secrets_of_environment().items()
+        for secret, name in secrets_seen().items()
         for encoding in ("utf-8", "utf-32-le")  # as arrays of NumPy have texts
     ]
     if not secrets:
@@ -138,6 +140,9 @@ class Hiding:
 
     def _parts(self, text: str) -> list[str | list[str]] | None:
         """The text, with a list of one name for each secret of the environment; None if none is."""
+        pattern = pattern_of_environment()
+        if pattern is None or pattern.search(text) is None:
+            return None
         parts: list[str | list[str]] = [text]
         for secret, name in secrets_of_environment().items():
             if secret in text:
@@ -158,7 +163,7 @@ def _divided(part: str | list[str], secret: str, name: str) -> Iterable[str | li
 
 def refuse_named(values: Mapping[str, object], hiding: Hiding) -> None:
     """Raise if a text stands under a name that tells a secret, in plain containers or members."""
-    known = secrets_of_environment()
+    pattern = pattern_of_environment()
     queue, visited = deque[object]([values]), dict[int, object]()
     while queue and len(visited) < MOST_VISITED:
         obj = queue.popleft()
@@ -167,7 +172,11 @@ def refuse_named(values: Mapping[str, object], hiding: Hiding) -> None:
         visited[id(obj)] = obj
         with_names = _named(obj)
         for name, value in with_names:
-            if type(value) is str and value not in known and is_named_secret(name, value):
+            if (
+                type(value) is str
+                and is_named_secret(name, value)
+                and (pattern is None or pattern.search(value) is None)
+            ):
                 hiding.refuse(value, f"{name!r} says that it is a secret")
             queue.append(value)
         if issubclass(type(obj), list | tuple):

@@ -29,6 +29,7 @@ from nbckpt.session.shutdown import end
 from nbckpt.steps import current_session
 from nbckpt.steps.execution.step_state import StepState
 from nbckpt.storage.store import Store
+from nbckpt.text.secret_texts import secrets_seen
 from nbckpt.timeline.events import let_shell_warn
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class Extension:
 
     def __init__(self, shell: InteractiveShell) -> None:
         self._shell = shell
+        secrets_seen()  # what the environment says now is one, whatever becomes of it
         settings = settings_from()
         store = Store.open(settings.store)
         settings = settings_of(store, settings)

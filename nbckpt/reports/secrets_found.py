@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nbckpt.errors import NbckptError
 from nbckpt.storage.counted_records import blobs_named
 from nbckpt.text.escape import lines_of
-from nbckpt.text.secret_texts import kinds_in, secrets_of_environment
+from nbckpt.text.secret_texts import kinds_in, redacted, secrets_of_environment
 from nbckpt.text.units import count_text
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from nbckpt.model import Record
     from nbckpt.storage.store import Store
 
+MOST_DETECTED = 16 << 10
+"""Bytes of a part that detect-secrets is given: it takes a millisecond for each of a few lines."""
 MOST_READ = 8 << 20
 """Bytes of a part in which keys are found by their looks; the environment's are found in all."""
 _GUESSING = (
@@ -63,20 +65,20 @@ def secrets_found(store: Store) -> list[Found]:
     with _detector() as detects:
         for record in store.all_records():
             for member, text in _texts(record):
-                where = _place(record, member)
+                where = redacted(_place(record, member))
                 for what in (*kinds_in(text), *detects(text)):
                     found.setdefault(Found(where, what))
             for digest, name in blobs_named(record):
                 names.setdefault(digest, name)
         for digest, name in names.items():
             for what in _in_blob(store, digest, detects):
-                found.setdefault(Found(name, what))
+                found.setdefault(Found(redacted(name), what))
     return sorted(found)
 
 
 def found_text(found: Iterable[Found]) -> str:
     """What a search has found, a line each, and what to do about it."""
-    lines = [str(one) for one in found]
+    lines = [redacted(str(one)) for one in found]
     if not lines:
         return "no secrets found"
     advice = (
@@ -102,7 +104,8 @@ def _in_blob(store: Store, digest: Digest, detects: Callable[[str], list[str]]) 
         if len(data) <= MOST_READ:
             text = data.decode("latin-1")
             yield from kinds_in(text)
-            yield from detects(text)
+            if len(data) <= MOST_DETECTED:
+                yield from detects(text)
 
 
 def _texts(value: object, member: str = "") -> Iterator[tuple[str, str]]:
@@ -111,6 +114,7 @@ def _texts(value: object, member: str = "") -> Iterator[tuple[str, str]]:
         yield member, value
     elif isinstance(value, Mapping):
         for name, inner in value.items():
+            yield member, str(name)
             yield from _texts(inner, f"{member}.{name}" if member else str(name))
     elif isinstance(value, list | tuple):
         for inner in value:

@@ -89,7 +89,8 @@ def _plain_only(value: Any, depth: int) -> Any:
     if type(value) in _ATOMS:
         if type(value) is str:  # before it is cut: what is left of a secret would be no secret
             return redacted(value[:MOST_READ])
-        if type(value) is bytes and redacted(text := value[:MOST_READ].decode("latin-1")) != text:
+        ends = value[:MOST_READ] + value[-MOST_READ:] if type(value) is bytes else b""
+        if redacted(text := ends.decode("latin-1")) != text:
             return _Named("bytes")
         is_long = type(value) is int and value.bit_length() > 9_000  # too long to be written out
         return _Named(f"int of {value.bit_length()} bits") if is_long else value

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 SHORTEST = 8
@@ -20,22 +21,26 @@ SHORTEST = 8
 LONGEST = 8_192
 """Characters of the longest text that is looked at as a key as a whole."""
 
+_ANY_PROVIDER = "a model's provider"
 _KINDS = {
     "Google": r"AIza[0-9A-Za-z_-]{35}",
     "GitHub": r"gh[pousr]_[A-Za-z0-9]{36,}|github_pat_[A-Za-z0-9_]{22,}",
     "Hugging Face": r"hf_[A-Za-z0-9]{30,}",
-    "AWS": r"(?:AKIA|ASIA)[0-9A-Z]{16}",
+    "AWS": r"(?:AKIA|ASIA)(?=[A-Z]*[0-9])[0-9A-Z]{16}",
     "Slack": r"xox[abeoprs]-[A-Za-z0-9-]{10,}",
     "Groq": r"gsk_[A-Za-z0-9]{40,}",
     "xAI": r"xai-[A-Za-z0-9]{40,}",
     "Replicate": r"r8_[A-Za-z0-9]{37,}",
     "Stripe": r"(?:sk|rk)_live_[A-Za-z0-9]{20,}",
-    "a model's provider": r"sk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}",
+    _ANY_PROVIDER: r"sk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}",
     "JWT": r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}",
 }
 _PRIVATE_KEY = r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----"
-_URL = r"[A-Za-z][A-Za-z0-9+.-]*://[^/@\s:]*:(?P<password>[^/@\s]{3,})@"
-_KEYS = [(kind, re.compile(rf"(?:Bearer )?(?:{shape})")) for kind, shape in _KINDS.items()]
+_URL = r"[A-Za-z][A-Za-z0-9+.-]*://[^/@\s:\"']*:(?P<password>[^/@\s,;\"']{3,})@"
+_KEYS = [
+    (kind, re.compile(rf"(?:(?:Bearer|Basic|[Tt]oken) )?({shape})"))
+    for kind, shape in _KINDS.items()
+]
 _ANY = re.compile(rf"\b(?:{'|'.join(_KINDS.values())})")
 _BLOCK = re.compile(rf"{_PRIVATE_KEY}.*?(?:-----END[^-]*-----|\Z)", re.DOTALL)
 _WHOLE_URL = re.compile(rf"{_URL}\S*")
@@ -45,7 +50,7 @@ _HINT = re.compile(rf"{_BEGINNINGS}|PRIVATE KEY-----|://[^/@\s]*:[^/@\s]*@")
 
 _NAME = re.compile(
     r"""(?: .*[_-])? (?: passw(?:or)?d | passwd | passphrase | pwd | secret | credentials? | dsn
-    | (?:api|access|secret|private|auth|bearer|client|refresh|session|account|signing|encryption)
+    | (?:api|access|secret|private|auth|bearer|client|refresh|session|signing|encryption)
       [_-]? (?:key|token|secret) | authorization(?:[_-]token)? | apikey )""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -57,8 +62,11 @@ _NAMES_IN = re.compile(
     re.IGNORECASE,
 )
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token) (?=\S+\Z)", re.IGNORECASE)
-_PASSWORD = re.compile(r"passw|passphrase|pwd|secret|credential|authorization", re.IGNORECASE)
-_OF_ENVIRONMENT = re.compile(r"key|token|secret|passw|credential|dsn", re.IGNORECASE)
+_OF_ENVIRONMENT = re.compile(
+    r"key|token|secret|pass|pwd|credential|dsn|auth|conn|(?:^|_)pat(?:_|$)", re.IGNORECASE
+)
+_STANDS_FOR_ANOTHER = re.compile(r"[$<*{%]|(?:env|arn|file|https?|keyring):", re.IGNORECASE)
+_WORD = re.compile(r"[A-Za-z0-9]+")
 _PATH = re.compile(r"[/~.]|[A-Za-z]:\\")
 
 
@@ -70,7 +78,11 @@ def kind_of_key(text: str) -> str:
         return "a private key"
     if _WHOLE_URL.fullmatch(text):
         return "a URL with a password"
-    kind = next((kind for kind, shape in _KEYS if shape.fullmatch(text)), "")
+    kind = ""
+    for each, shape in _KEYS:
+        if found := shape.fullmatch(text.strip()):
+            kind = each if each != _ANY_PROVIDER or is_random(found[1]) else ""
+            break
     return f"a key of {kind}" if kind and kind != "JWT" else kind and "a JWT"
 
 
@@ -78,7 +90,7 @@ def is_named_secret(name: str, value: str) -> bool:
     """True if the name of a field, variable or member says that its value is a secret."""
     if not SHORTEST <= len(value) <= LONGEST or _NAME.fullmatch(name) is None:
         return False
-    return _is_telling(name, _SCHEME.sub("", value))
+    return _is_telling(_SCHEME.sub("", value))
 
 
 def named_in(value: Any) -> set[str]:
@@ -104,14 +116,22 @@ def names_secrets(text: bytes) -> bool:
     return _NAMES_IN.search(text) is not None
 
 
-def _is_telling(name: str, value: str) -> bool:
+def _is_telling(value: str) -> bool:
     """True if a value stands nowhere by chance: it is neither a word nor a path."""
-    if any(map(str.isspace, value)) or _PATH.match(value):
+    if any(map(str.isspace, value)) or _PATH.match(value) or _STANDS_FOR_ANOTHER.match(value):
         return False
-    if _PASSWORD.search(name):
-        return True
     has_digit = any(map(str.isdigit, value))
-    return (has_digit and any(map(str.isalpha, value))) or len(value) >= 32
+    return has_digit and any(map(str.isalpha, value))
+
+
+def is_random(text: str) -> bool:
+    """True if a text has a part that nobody would write by chance: no word, name or version."""
+    for part in _WORD.findall(text):
+        kinds = ["0" if c.isdigit() else "A" if c.isupper() else "a" for c in part]
+        changes = sum(one != other for one, other in pairwise(kinds))
+        if len(part) >= SHORTEST and "0" in kinds and len({*kinds}) > 1 and changes >= 3:
+            return True
+    return False
 
 
 class _Environment:
@@ -120,10 +140,13 @@ class _Environment:
     def __init__(self) -> None:
         self._raw: Mapping[Any, Any] = {}
         self._found: dict[str, str] = {}
+        self._seen: dict[str, str] = {}
+        self._compiled_of: Mapping[str, str] | None = None
+        self._pattern: re.Pattern[str] | None = None
 
     def secrets(self) -> Mapping[str, str]:
         """Each secret → the name that it has there."""
-        raw = os.environ._data  # type: ignore[attr-defined]  # noqa: SLF001  # decodes nothing
+        raw = getattr(os.environ, "_data", os.environ)  # which decodes nothing
         if raw != self._raw:
             found: dict[str, str] = {}
             for name, value in sorted(os.environ.items()):
@@ -132,19 +155,42 @@ class _Environment:
             self._raw = dict(raw)
             # Longer ones first: one may be part of another.
             self._found = dict(sorted(found.items(), key=lambda pair: -len(pair[0])))
+            self._seen |= found
+            self._seen |= {p: n for v, n in found.items() for p in _passwords_in(v)}
         return self._found
 
+    def seen(self) -> Mapping[str, str]:
+        """The same, and what the environment said before, and passwords in URLs of it."""
+        self.secrets()
+        return self._seen
 
-secrets_of_environment = _Environment().secrets
+    def pattern(self) -> re.Pattern[str] | None:
+        """What finds one of the secrets in a text; None if there are none."""
+        found = self.secrets()
+        if found is not self._compiled_of:
+            self._compiled_of = found
+            self._pattern = re.compile("|".join(map(re.escape, found))) if found else None
+        return self._pattern
+
+
+def _passwords_in(value: str) -> list[str]:
+    passwords = (match["password"] for match in _IN_URL.finditer(value))
+    return [password for password in passwords if is_random(password)]
+
+
+_environment = _Environment()
+secrets_of_environment = _environment.secrets
+secrets_seen = _environment.seen
+pattern_of_environment = _environment.pattern
 
 
 def is_secret_of_environment(name: str, value: str) -> bool:
     """True if a variable of the environment must stand nowhere in what is written."""
     if not SHORTEST <= len(value) <= LONGEST:
         return False
-    if _IN_URL.search(value) or kind_of_key(value):
+    if kind_of_key(value) or _BLOCK.search(value) or _passwords_in(value):
         return True
-    return _OF_ENVIRONMENT.search(name) is not None and _is_telling(name, value)
+    return _OF_ENVIRONMENT.search(name) is not None and is_random(value)
 
 
 def kinds_in(text: str) -> list[str]:
@@ -153,7 +199,8 @@ def kinds_in(text: str) -> list[str]:
     if _HINT.search(text) is None:
         return found
     for kind, shape in _KINDS.items():
-        if re.search(rf"\b(?:{shape})", text):
+        keys = (found[0] for found in re.finditer(rf"\b(?:{shape})", text))
+        if any(kind != _ANY_PROVIDER or is_random(key) for key in keys):
             found.append("a JWT" if kind == "JWT" else f"a key of {kind}")
     if _BLOCK.search(text):
         found.append("a private key")
@@ -166,15 +213,20 @@ def redacted(text: str) -> str:
     """A text with stars where a secret was: of the environment, a key, a password in a URL."""
     if len(text) < SHORTEST:
         return text
-    for secret in secrets_of_environment():
+    for secret in secrets_seen():
         if secret in text:
             text = text.replace(secret, "***")
     return text if _HINT.search(text) is None else _without_keys(text)
 
 
 def _without_keys(text: str) -> str:
-    text = _BLOCK.sub("***", _ANY.sub("***", text))
+    text = _BLOCK.sub("***", _ANY.sub(_starred, text))
     return _IN_URL.sub(_without_password, text)
+
+
+def _starred(found: re.Match[str]) -> str:
+    text = found[0]
+    return text if text.startswith("sk-") and not is_random(text) else "***"
 
 
 def _without_password(found: re.Match[str]) -> str:
@@ -187,7 +239,7 @@ def redacted_json(value: Any) -> Any:
         return redacted(value)
     if isinstance(value, Mapping):
         return {
-            name: inner if name.partition("/")[0] in _PICTURES else redacted_json(inner)
+            redacted(name): inner if _is_picture(name) else redacted_json(inner)
             for name, inner in value.items()
         }
     if isinstance(value, list | tuple):
@@ -195,7 +247,8 @@ def redacted_json(value: Any) -> Any:
     return value
 
 
-_PICTURES = frozenset({"audio", "image", "video"})
+def _is_picture(mime: str) -> bool:
+    return mime.partition("/")[0] in ("audio", "image", "video") and "xml" not in mime
 
 
 def may_have_key(text: str) -> bool:

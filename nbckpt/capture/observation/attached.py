@@ -22,6 +22,7 @@ from nbckpt.fingerprint.referents import is_leaf
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.fingerprint.values.raw_members import members_of
 from nbckpt.runtime.user_code_errors import user_code_errors
+from nbckpt.text.secret_texts import redacted_json
 
 _CODE = (FunctionType, ModuleType, type, MethodType, BuiltinFunctionType)
 _LONG = 20_000
@@ -76,9 +77,10 @@ class Attached:
         if change.kind == "registry" and change.key != change.name:
             return None  # the key is no text
         try:
-            return [_told(change.new)]
+            told = _told(change.new)
         except TypeError:
             return None
+        return [told] if redacted_json(told) == told else None
 
     @property
     def held(self) -> Json:
@@ -87,7 +89,7 @@ class Attached:
         if type(value) not in {list, dict} or not is_plain(value):
             return None
         copied: Json = loads(dumps(value))
-        return copied
+        return copied if redacted_json(copied) == copied else None  # a secret is not written
 
     def hold(self, held: Json) -> bool:
         """Have its list or dict hold what it held; whether it held something else."""

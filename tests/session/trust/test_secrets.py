@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -184,6 +185,9 @@ HARMLESS = {
     "a text": "x = 'my key is sk-proj-Zq8fLk2vN0xTe5uWb7cYd, they said'",
     "words": "x = 'task-force-one-of-many-in-the-field'",
     "a URL": "x = 'https://example.org/a:b@c'",
+    "a job": "x = ['sk-en-parallel-corpus-2023-v1', 'ASIAGGKLMNPQRSTVWYAC', 'http://a:80,me@x.org']",
+    "types of columns": "x = {'password': 'category', 'secret': '${DB_PASSWORD}'}",
+    "a module's holder": "import sqlite3\nclass A: pass\nx = A(); x.lib = sqlite3; x.dsn = 'memory'",
     "a module": "import http.client\nx = {'api_key': None, 'm': http.client}",
     "a client": "import openai\nx = openai.OpenAI(api_key='k')",
 }
@@ -270,3 +274,62 @@ def test_a_search_finds_what_stands_in_cells_and_data_and_names_no_secret(
     assert key not in done.stdout
     with pytest.raises(UsageError, match="prune the checkpoints that hold it"):
         run(shell, "%nbckpt check --secrets --repair")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "other"),
+    [
+        ("TOKENIZER_MODEL", "gpt-4o-mini", "gpt-5-mini-x1"),
+        ("SECRETS_MANAGER_REGION", "us-east-1", "eu-west-1"),
+        ("POSTGRES_PASSWORD", "postgres", "n3w-pass-word"),
+        ("PARTITION_KEY", "customer_id1", "customer_id2"),
+    ],
+)
+def test_a_word_of_the_environment_is_no_secret_and_stays_what_it_was(
+    shell: Any, monkeypatch: pytest.MonkeyPatch, name: str, value: str, other: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    run(shell, f"%%checkpoint a\nx = [{{'model': {value!r}, {value!r}: 'in use: {value}'}}]")
+    was = repr(shell.user_ns["x"])
+    current_session.session().wait()
+    monkeypatch.setenv(name, other)
+    restart(shell)
+    run(shell, "%resume")
+
+    assert repr(shell.user_ns["x"]) == was
+
+
+def test_a_header_with_a_secret_is_kept_by_its_name(shell: Any) -> None:
+    made = f"{{'Authorization': 'Bearer ' + os.environ[{KEY!r}]}}"
+    run(shell, f"%%checkpoint a\nimport os\nx = {made}")
+    session = current_session.session()
+
+    assert "x" in session.timeline.manifest(session.position.id or "")
+
+
+SEEN = {
+    "taken out": f"import os\nx = os.environ.pop({KEY!r})",
+    "in a file": "import pathlib\nx = pathlib.Path('key').read_text()",
+    "in a URL": "import os, urllib.parse\n"
+    "x = urllib.parse.urlparse(os.environ['DATABASE_URL']).password",
+    "in another environment": f"import os\nos.environ = dict(os.environ)\nx = os.environ[{KEY!r}]",
+    "in a drawing": "import os\nx = 1\nfrom IPython.display import SVG, display\n"
+    f"display(SVG('<svg><text>' + os.environ[{KEY!r}] + '</text></svg>'))",
+}
+
+
+@pytest.mark.parametrize("source", SEEN.values(), ids=SEEN)
+def test_a_secret_that_was_there_once_is_written_nowhere(
+    shell: Any, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    monkeypatch.setattr(os, "environ", os.environ)
+    password = "Zk29xQ7vLm41tR"
+    key = "sk-proj-Zq8fLk2vN0xTe5uWb7cYd"
+    monkeypatch.setenv("DATABASE_URL", f"postgresql://me:{password}@host/db")
+    Path("key").write_text(f"{key}\n")
+    restart(shell)
+    run(shell, f"%%checkpoint a\n{source}")
+    run(shell, "%%checkpoint b\ny = [x]")
+    current_session.session().wait()
+
+    assert holding(Path(".nbckpt"), VALUE, password, key) == set()
