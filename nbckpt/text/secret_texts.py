@@ -46,6 +46,7 @@ _BLOCK = re.compile(rf"{_PRIVATE_KEY}.*?(?:-----END[^-]*-----|\Z)", re.DOTALL)
 _WHOLE_URL = re.compile(rf"{_URL}\S*")
 _IN_URL = re.compile(_URL)
 _BEGINNINGS = "AIza|gh[pousr]_|github_pat_|hf_|AKIA|ASIA|xox|gsk_|xai-|r8_|sk_live|rk_live|sk-|eyJ"
+_BEGINS_AS_KEY = re.compile(_BEGINNINGS)
 _HINT = re.compile(rf"{_BEGINNINGS}|PRIVATE KEY-----|://[^/@\s]*:[^/@\s]*@")
 
 _NAME = re.compile(
@@ -190,7 +191,8 @@ def is_secret_of_environment(name: str, value: str) -> bool:
         return False
     if kind_of_key(value) or _BLOCK.search(value) or _passwords_in(value):
         return True
-    return _OF_ENVIRONMENT.search(name) is not None and is_random(value)
+    is_key = is_random(value) or _BEGINS_AS_KEY.match(value) is not None
+    return is_key and _OF_ENVIRONMENT.search(name) is not None
 
 
 def kinds_in(text: str) -> list[str]:
