@@ -186,10 +186,20 @@ class _Remade:
         _let_go_of_rest(before, after, made | fitting)
 
     def _has_changed(self, name: str, before: NamespaceBefore) -> bool:
-        """True if a variable is not what the cells that ran have left."""
+        """True if what a variable holds is not as the cells that ran have left it."""
+        makers = {maker.checkpoint.id for maker in self.ran}
+        for checkpoint in self._line():
+            if checkpoint.id in makers:
+                break
+            if name in checkpoint.bound and name not in checkpoint.in_place:
+                return False  # it holds another by now, and what it held is nobody else's
         now = before.manifest.get(name)
         left = (self.session.timeline.manifest(m.checkpoint.id).get(name) for m in self.ran)
         return now is None or all(then is None or then.value != now.value for then in left)
+
+    def _line(self) -> list[Checkpoint]:
+        at = self.session.position.id
+        return [] if at is None else self.session.timeline.ancestry(at)
 
     def tell(self) -> None:
         """Tell the user what was made again, what is a copy, and what failed."""
