@@ -55,8 +55,6 @@ class Encoded:
         The types of the objects inside, but for atoms and plain containers.
     members
         Of those types whose code has a say in what is written: names that their objects have.
-    environment
-        Names of the environment that stand for secrets inside.
     """
 
     parts: list[Buffer]
@@ -68,7 +66,6 @@ class Encoded:
     dicts: frozenset[int] = frozenset()
     kinds: frozenset[type] = frozenset()
     members: Mapping[type, frozenset[str]] = field(default_factory=dict)
-    environment: frozenset[str] = frozenset()
     keepalive: object = None
 
 
@@ -108,14 +105,10 @@ def encode(
     is_compared = contents is not None and contents.has_taken
     if is_compared or not hidden_secrets.may_be_in(encoded.parts):
         return encoded
-    hiding = Hiding()
-    encoded = write(hiding=hiding)
+    encoded = write(hiding=Hiding())
     if told := hidden_secrets.name_in(encoded.parts):
-        try:
-            hiding.refuse(values, f"it holds {told} of the environment")
-        except SecretError as why:
-            raise EncodeError(values[name]) from why
-    return replace(encoded, environment=frozenset(hiding.names))
+        raise EncodeError(values[name]) from SecretError(f"it holds {told} of the environment")
+    return encoded
 
 
 def _written(

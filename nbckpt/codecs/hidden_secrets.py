@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 from nbckpt.fingerprint.values.raw_members import elements_of, pairs_of
 from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.text.secret_texts import (
+    ADVICE,
+    BEGINNINGS,
     is_named_secret,
     kind_of_key,
     names_secrets,
@@ -42,8 +44,7 @@ MOST_VISITED = 50_000
 
 _STAND_IN = "environment"
 _KEY = re.compile(
-    rb"\x8c.(?=[ABeghrsx])(?:Bearer )?(?:AIza|gh[pousr]_|github_pat_|hf_|AKIA|ASIA|xox|gsk_|xai-"
-    rb"|r8_|[sr]k_live|sk-|eyJ)",
+    rb"\x8c.(?=[ABeghrsx])(?:Bearer )?(?:%b)" % BEGINNINGS.encode(),
     re.DOTALL,
 )
 """A short text of a pickle that begins as keys do."""
@@ -99,20 +100,20 @@ def name_in(parts: Iterable[Buffer]) -> str:
 class SecretError(RefusalError):
     """A value holds a secret for which no name can stand."""
 
+    def __init__(self, why: str) -> None:
+        super().__init__(f"{why}, and secrets are not written: {ADVICE}")
+
 
 class Hiding:
     """A pickler's `persistent_id`, for a value in which a secret may be.
 
     Attributes
     ----------
-    names
-        The variables of the environment that stand for texts.
     culprit
         The text that is refused; None if none is.
     """
 
     def __init__(self) -> None:
-        self.names: set[str] = set()
         self.culprit: object = None
 
     def __call__(self, obj: object) -> object:
@@ -132,33 +133,18 @@ class Hiding:
     def refuse(self, obj: object, why: str) -> None:
         """Raise for a text that must not be written."""
         self.culprit = obj
-        message = (
-            f"{why}, and secrets are not written: have the environment say it, as "
-            "`os.environ[...]`, or ask for it with `getpass`"
-        )
-        raise SecretError(message)
+        raise SecretError(why)
 
     def _parts(self, text: str) -> list[str | list[str]] | None:
         """The text, with a list of one name for each secret of the environment; None if none is."""
         pattern = pattern_of_environment()
-        if pattern is None or pattern.search(text) is None:
+        if pattern is None:
             return None
-        parts: list[str | list[str]] = [text]
-        for secret, name in secrets_of_environment().items():
-            if secret in text:
-                self.names.add(name)
-                parts = [n for part in parts for n in _divided(part, secret, name)]
-        return parts if len(parts) > 1 else None
-
-
-def _divided(part: str | list[str], secret: str, name: str) -> Iterable[str | list[str]]:
-    if isinstance(part, list):
-        return [part]
-    first, *others = part.split(secret)
-    divided: list[str | list[str]] = [first]
-    for other in others:
-        divided += [[name], other]
-    return divided
+        names, parts, at = secrets_of_environment(), list[str | list[str]](), 0
+        for found in pattern.finditer(text):
+            parts += [text[at : found.start()], [names[found[0]]]]
+            at = found.end()
+        return [*parts, text[at:]] if parts else None
 
 
 def refuse_named(values: Mapping[str, object], hiding: Hiding) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from nbckpt.digests import digest_of
 from nbckpt.fingerprint.user_names import Own
-from nbckpt.text.secret_texts import is_named_secret, kind_of_key, secrets_of_environment
+from nbckpt.text.secret_texts import ADVICE, is_named_secret, kind_of_key, secrets_of_environment
 
 
 class LiteralSecrets(Own):
@@ -26,10 +26,7 @@ class LiteralSecrets(Own):
                 found.append(f"{what} in line {line}")
         if not found:
             return ""
-        return (
-            f"this cell's text holds {', '.join(found)}, and is kept as it is: have the "
-            "environment say it, as `os.environ[...]`, or ask for it with `getpass`"
-        )
+        return f"this cell's text holds {', '.join(found)}, and is kept as it is: {ADVICE}"
 
 
 def _secrets_in(tree: ast.Module) -> Iterator[tuple[int, str, str]]:

@@ -59,36 +59,37 @@ class MovedAnswers:
 
     def find(self, question: Question) -> Record | None:
         """The recording that a call gets of another step's; None if there is none to give."""
-        made = self._of_request(question.request)
-        if not made:
-            return None
-        own = equals_of(question.scope.step)
-        others = [record for record in made if equals_of(record["step"]) != own]
+        step, own, others = equals_of(question.scope.step), list[Record](), list[Record]()
+        for record in self._of_request(question.request):
+            (own if equals_of(record["step"]) == step else others).append(record)
         if not others:
             return None
         with self._lock:  # threads that ask at once get one each
-            asks_for_more = any(
-                record["occurrence"] + rank_of(record["step"]) < _rank(question)
-                for record in made
-                if equals_of(record["step"]) == own
-            )
-            found, given = self._free(question, others, asks_for_more=asks_for_more)
+            running = self._owners.running(self._session, reads=True)
             run, had = self._had.get(question.asking, (None, None))
-            if run is self._owners.running(self._session):
+            if run is running:
                 return had  # equal calls that share an answer
-            record = _one_of(found, given, question)
-            if record is not None:
-                self._owners.moves(self._session, record["id"], question.asking)
-                self._had[question.asking] = self._owners.running(self._session), record
-        return record
+            rank = _rank(question)
+            asks_for_more = any(r["occurrence"] + rank_of(r["step"]) < rank for r in own)
+            found, given = self._free(question, running, others, asks_for_more=asks_for_more)
+            gets = _one_of(found, given, question)
+            if gets is not None:
+                self._owners.moves(self._session, gets["id"], question.asking)
+                self._had[question.asking] = running, gets
+        return gets
 
     def _free(
-        self, question: Question, others: Sequence[Record], *, asks_for_more: bool
+        self,
+        question: Question,
+        running: CellRun,
+        others: Sequence[Record],
+        *,
+        asks_for_more: bool,
     ) -> tuple[list[Record], set[str]]:
         """The recordings among which a call has its own, and the ids of those that are given."""
-        running = self._owners.running(self._session, reads=True)
         oldest = 0.0 if question.ttl_s is None else clock.now() - question.ttl_s
-        is_here, was_resumed = self._is_here(), self._was_resumed()
+        line = set(self._session.timeline.line(self._session.position.id))
+        is_here, was_resumed = self._is_here(line), self._was_resumed(line)
         found, given = list[Record](), set[str]()
         for record in others:
             if record["created_at"] < oldest or not is_here(record):
@@ -118,10 +119,9 @@ class MovedAnswers:
             f"others, ask in `with nbckpt.recording('record')`"
         )
 
-    def _is_here(self) -> Callable[[Record], bool]:
+    def _is_here(self, line: set[str]) -> Callable[[Record], bool]:
         """Of a recording, whether it is of the notebook, or of the line that the session is on."""
         session = self._session
-        line = set(session.timeline.line(session.position.id))
         begun = session.store.records("session")
         own = {r["session"] for r in begun if r["notebook"] == session.notebook}
 
@@ -130,10 +130,9 @@ class MovedAnswers:
 
         return is_here
 
-    def _was_resumed(self) -> Callable[[str], bool]:
+    def _was_resumed(self, line: set[str]) -> Callable[[str], bool]:
         """Of a step, whether what it made is there because the session went to its line."""
-        timeline, position = self._session.timeline, self._session.position
-        line = set(timeline.line(position.id))
+        timeline = self._session.timeline
 
         @cache
         def was_resumed(step: str) -> bool:

@@ -171,8 +171,7 @@ def _after(node: ast.With, tree: ast.Module) -> ast.Module:
     """
     place, outer = next((i, s) for i, s in enumerate(tree.body) if node in ast.walk(s))
     following = tree.body[place + 1 :]
-    inside = {id(inner) for inner in ast.walk(node)}
-    others = (inner for inner in ast.walk(outer) if id(inner) not in inside)
+    others = {*ast.walk(outer)}.difference(ast.walk(node))
     read = {n.id for n in others if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
     reads = [ast.Expr(ast.Name(name, ast.Load())) for name in sorted(read)]
     return ast.fix_missing_locations(ast.Module([*reads, *following], []))

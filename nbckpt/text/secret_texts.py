@@ -16,6 +16,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
+ADVICE = "have the environment say it, as `os.environ[...]`, or ask for it with `getpass`"
+"""To who has written a secret down."""
 SHORTEST = 8
 """Characters of the shortest secret: `TOKENIZERS_PARALLELISM=false` is not one."""
 LONGEST = 8_192
@@ -45,9 +47,10 @@ _ANY = re.compile(rf"\b(?:{'|'.join(_KINDS.values())})")
 _BLOCK = re.compile(rf"{_PRIVATE_KEY}.*?(?:-----END[^-]*-----|\Z)", re.DOTALL)
 _WHOLE_URL = re.compile(rf"{_URL}\S*")
 _IN_URL = re.compile(_URL)
-_BEGINNINGS = "AIza|gh[pousr]_|github_pat_|hf_|AKIA|ASIA|xox|gsk_|xai-|r8_|sk_live|rk_live|sk-|eyJ"
-_BEGINS_AS_KEY = re.compile(_BEGINNINGS)
-_HINT = re.compile(rf"{_BEGINNINGS}|PRIVATE KEY-----|://[^/@\s]*:[^/@\s]*@")
+BEGINNINGS = "AIza|gh[pousr]_|github_pat_|hf_|AKIA|ASIA|xox|gsk_|xai-|r8_|sk_live|rk_live|sk-|eyJ"
+"""How keys begin, as a pattern."""
+_BEGINS_AS_KEY = re.compile(BEGINNINGS)
+_HINT = re.compile(rf"{BEGINNINGS}|PRIVATE KEY-----|://[^/@\s]*:[^/@\s]*@")
 
 _NAME = re.compile(
     r"""(?: .*[_-])? (?: passw(?:or)?d | passwd | passphrase | pwd | secret | credentials? | dsn

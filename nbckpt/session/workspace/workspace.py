@@ -298,6 +298,13 @@ class Workspace(Own):
             {n: kept[n].value for n in random_generators.NAMES if n in kept}
         )
 
+    def moved_generator(self, states: Mapping[str, Digest]) -> str | None:
+        """Which of some random generators is not where it was, a clause; None if all are."""
+        now = self.random_states() if states else {}
+        moved = (name for name, state in states.items() if now.get(name, "") != state)
+        name = next(moved, None)
+        return name and f"it draws random numbers, and {name} is not where it was"
+
     def states_asked_for(self, digests: Mapping[str, Digest]) -> dict[str, Digest]:
         """Of digests by name, those of random generators that code may have seeded.
 

@@ -159,13 +159,11 @@ def _misfit(session: Session, maker: Maker) -> str:
         if here != {**again.inputs, **again.functions}.get(name):
             continue  # nothing tells it from another one
         return f"{name!r}, which it reads, is not there as it was"
-    states = workspace.random_states() if checkpoint.random_in else {}
-    for name, state in checkpoint.random_in.items():
-        if states.get(name, "") != state:
-            return f"it draws random numbers, and {name} is not where it was"
-    if why := workspace.observer.changed_input(checkpoint.observed):
-        return why
-    return ""
+    return (
+        workspace.moved_generator(checkpoint.random_in)
+        or workspace.observer.changed_input(checkpoint.observed)
+        or ""
+    )
 
 
 def _lend(session: Session, maker: Maker, live: Manifest, lent: LentValues) -> None:

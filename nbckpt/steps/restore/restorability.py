@@ -136,13 +136,7 @@ def why_not_restorable(step: Execution, checkpoint: Checkpoint) -> str | None:
         return why
     if changed := changed_precondition(session, checkpoint):
         return f"it may leave {changed!r} as it is, and that has another value now"
-    if not checkpoint.random_in:
-        return None
-    now = session.workspace.random_states()
-    for name, state in checkpoint.random_in.items():
-        if now.get(name, "") != state:
-            return f"it draws random numbers, and {name} is not where it was"
-    return None
+    return session.workspace.moved_generator(checkpoint.random_in)
 
 
 def _why_never(step: Execution, checkpoint: Checkpoint) -> str | None:
