@@ -248,6 +248,7 @@ class Capturer:
             looked_at = tracker.closed({n for n in looked_at if n in only}, present)
         left_out = {n for n in looked_at if not selection.follows(n, n in kept or n in base)}
         looked_at -= left_out
+        looked_at |= tracker.mates_of_left_out(looked_at, present) - left_out
         for name in left_out:
             kept.pop(name, None)
             tracker.refusals.pop(name, None)

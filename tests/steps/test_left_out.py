@@ -294,3 +294,36 @@ def test_a_block_inside_of_a_cell_that_runs_again_for_another_is_restored_and_mo
     assert shell.user_ns["z"] == 0
     assert "BODY" not in capsys.readouterr().out
     assert (session.position.id, len(session.timeline.checkpoints)) == (at, n_before)
+
+
+@pytest.mark.parametrize(
+    ("cells", "shown"),
+    [
+        (["q = [5]", "%%checkpoint x --exclude b\nb = q", "%%checkpoint y\nq.append(6)"], "q, b"),
+        (
+            ["%%checkpoint x --vars a\na = [1]\nb = [a]", "%%checkpoint y\nb[0].append(3)"],
+            "a, b[0]",
+        ),
+        (
+            [
+                "import numpy as np",
+                "%%checkpoint x --exclude v\na = np.zeros(3)\nv = a[:2]",
+                "%%checkpoint y\nv[0] = 7",
+            ],
+            "a[:2].tolist(), v.tolist()",
+        ),
+    ],
+)
+def test_what_was_left_out_is_kept_later_as_one_with_what_it_shares(
+    shell: Any, cells: list[str], shown: str
+) -> None:
+    for cell in (*cells, f"was = str(({shown}))"):
+        run(shell, cell)
+    was = shell.user_ns["was"]
+    restart(shell)
+    run(shell, "%rewind y")
+    run(shell, f"one, other = {shown}\nnow = str((one, other))")
+
+    assert shell.user_ns["now"] == was
+    if "tolist" not in shown:
+        assert shell.user_ns["one"] is shell.user_ns["other"]

@@ -20,7 +20,8 @@ from nbckpt.capture.change_tracking.identity import (
 from nbckpt.capture.change_tracking.kept_variables import HeldObjects, KeptVariables, Refusals
 from nbckpt.capture.change_tracking.live_names import LiveNames
 from nbckpt.digests import Digest
-from nbckpt.fingerprint import random_generators
+from nbckpt.fingerprint import keys, random_generators
+from nbckpt.fingerprint.referents import names_reached
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.model import Manifest, Refusal
 from nbckpt.runtime.dict_version import version_of
@@ -59,6 +60,7 @@ class ChangeTracker:
         self._doubtful: set[str] = set()  # that they hold what they held
         self._gone: set[str] = set()
         self._touched: set[str] | None = None
+        self._left_out: set[str] = set()
         self._pending: set[str] | None = set(self.user_names())  # None: any name may have changed
 
     def user_names(self) -> tuple[str, ...]:
@@ -193,6 +195,19 @@ class ChangeTracker:
         pending = present if self._pending is None else self._pending & present
         pending = {n for n in pending if not self.is_as_kept(n)}
         self._pending = (pending - names - removed) | left_out
+        self._left_out = (self._left_out - names - removed) | left_out
+
+    def mates_of_left_out(self, names: set[str], present: Set[str]) -> Set[str]:
+        """Variables that share objects with those of some names that no look has seen so far.
+
+        Which share with these is told by no group: the look that left them out kept the others.
+        """
+        late, values = names & self._left_out, self.values()
+        if not late:
+            return set()
+        others = present - names
+        mates = names_reached([values[n] for n in late], others & values.keys(), values)
+        return self.closed(mates | (keys.on_same_memory(late, values) & others), present)
 
     def removed(self) -> set[str]:
         """Names that were there at the last look, kept or refused, and are gone."""
