@@ -186,6 +186,7 @@ class CheckpointWriter(Own):
         now, differing = captured.manifest, self._difference.of(base, captured.manifest)
         changed = {n: now[n] for n in sorted(differing) if n in now}
         is_whole = state == "done" and not captured.omitted
+        lost, left_out = workspace.unkept.absent(workspace.tracker.present())
         return Checkpoint(
             id=new_id(),
             parent=position.id,
@@ -199,8 +200,8 @@ class CheckpointWriter(Own):
             state=state,
             changed=changed,
             removed=tuple(sorted(n for n in differing if n not in now)),
-            refused=captured.refused,
-            omitted=captured.omitted,
+            refused=(*captured.refused, *lost),
+            omitted=(*captured.omitted, *sorted(left_out)),
             seeded=tuple(sorted(workspace.seeded)),
             standing=workspace.observer.standing(),
             inherited=session.timeline.inherited(position.id),

@@ -327,3 +327,35 @@ def test_what_was_left_out_is_kept_later_as_one_with_what_it_shares(
     assert shell.user_ns["now"] == was
     if "tolist" not in shown:
         assert shell.user_ns["one"] is shell.user_ns["other"]
+
+
+def test_an_instance_is_not_made_again_of_a_class_that_has_changed_since(
+    shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cells = ("%%checkpoint x --exclude b\nclass C: n = 0\na = C()\nb = C()", "C.n = 7")
+    for cell in (*cells, "z = b.n, isinstance(b, C)"):
+        run(shell, cell)
+    assert shell.user_ns["z"] == (7, True)
+    restart(shell)
+    for cell in cells:
+        run(shell, cell)
+    capsys.readouterr()
+    shell.run_cell("z = b.n")
+
+    assert "z" not in shell.user_ns
+    assert "'b' was not kept, and shared what 'C' holds" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("made", ["b = [2]", "b = (i for i in [[2]])"])
+def test_what_was_left_out_is_made_again_after_a_look_back(shell: Any, made: str) -> None:
+    cells = (f"%%checkpoint x --vars a\na = [1]\n{made}", "%%checkpoint y\nk = 1")
+    for cell in cells:
+        run(shell, cell)
+    restart(shell)
+    for cell in cells:
+        run(shell, cell)
+    run(shell, "%rewind x")
+    run(shell, "%rewind -")
+    run(shell, "z = list(b)")
+
+    assert shell.user_ns["z"] in ([2], [[2]])

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from nbckpt.digests import Digest
 from nbckpt.fingerprint.user_names import Own
-from nbckpt.model import Cell, Checkpoint
+from nbckpt.model import Cell, Checkpoint, Refusal
 
 
 class Maker(NamedTuple):
@@ -92,6 +92,15 @@ class Unkept(Own):
     def lacking(self, namespace: Container[str]) -> list[str]:
         """The names that are not there, and that a cell makes again."""
         return [name for name in self.makers if name not in namespace]
+
+    def absent(self, namespace: Container[str]) -> tuple[list[Refusal], list[str]]:
+        """The same by why they are not there: those that were refused, and those left out.
+
+        A return to a checkpoint that is made meanwhile finds by this what it has to make again.
+        """
+        names = self.lacking(namespace)
+        lost = {r.variable: r for n in names for r in self.makers[n][-1].checkpoint.refused}
+        return [lost[n] for n in names if n in lost], [n for n in names if n not in lost]
 
 
 def refused_by(checkpoint: Checkpoint) -> set[str]:

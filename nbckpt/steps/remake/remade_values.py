@@ -57,6 +57,21 @@ def holding_copies(
     return found
 
 
+def of_other_classes(
+    made: set[str], taken: set[str], before: NamespaceBefore, after: Mapping[str, object]
+) -> dict[str, str]:
+    """Results of a class that their cells made anew, and whose name keeps the class that it had."""
+    left = put_aside(taken, before, after) & before.bindings.keys()
+    classes = {c: n for n in left if isinstance(c := after[n], type)}
+    found: dict[str, str] = {}
+    for name in made if classes else ():
+        inside = [after[name], *(held_by([after[name]], after) or {}).values()]
+        kinds = (kind for value in inside for kind in type(value).__mro__)
+        if other := next((classes[kind] for kind in kinds if kind in classes), None):
+            found[name] = other
+    return found
+
+
 def put_aside(taken: set[str], before: NamespaceBefore, after: Mapping[str, object]) -> set[str]:
     """The names that cells bound, or were lent, and that get back what they held before."""
     return {n for n, value in after.items() if before.bindings.get(n) is not value} - taken

@@ -56,6 +56,7 @@ from nbckpt.steps.remake.remade_values import (
     equal_copies,
     fitting_values,
     holding_copies,
+    of_other_classes,
     put_aside,
 )
 
@@ -177,6 +178,7 @@ class _Remade:
         fitting = fitting_values(companions - self.astray, before, after, made)
         self.copied = holding_copies(made - self.torn, fitting | made, before, after)
         self.parted = {n: o for n, o in self.copied.items() if self._has_changed(o, before)}
+        self.parted |= of_other_classes(made, fitting | made, before, after)
         self.copied = {n: o for n, o in self.copied.items() if n not in self.parted}
         self.made = made = made - self.parted.keys()
         _put_back(session, before, after, made, fitting)
