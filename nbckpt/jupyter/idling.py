@@ -11,6 +11,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.errors import NbckptError, StoreError
@@ -20,8 +21,6 @@ from nbckpt.jupyter.automatic_prune import Retaining
 from nbckpt.jupyter.cell_interrupts import callback
 from nbckpt.runtime.idle_clock import IdleClock
 from nbckpt.runtime.user_code_errors import user_code_errors
-from nbckpt.session.verification import Verifier
-from nbckpt.session.verification_sweep import NAME, Sweep
 
 if TYPE_CHECKING:
     import asyncio
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
 
     from nbckpt.model import Checkpoint
     from nbckpt.session.session import Session
+    from nbckpt.session.verification import Verifier
+    from nbckpt.session.verification_sweep import Sweep
 
 SLICE_S = 0.02
 """Seconds that a slice takes, unless one variable takes longer."""
@@ -52,16 +53,9 @@ PAUSE_S = 0.01
 
 
 class Idling:
-    """Uses the time in which no cell of a shell runs.
-
-    Attributes
-    ----------
-    verifier
-        Looks at what is kept.
-    """
+    """Uses the time in which no cell of a shell runs."""
 
     def __init__(self, shell: InteractiveShell, session: Session) -> None:
-        self.verifier = Verifier(session)
         self._shell = shell
         self._session = session
         self._clock = IdleClock(session.settings.idle_s, self._rest)
@@ -75,6 +69,13 @@ class Idling:
         self._is_loaded = False
         self._is_ready = False
         self._retaining = Retaining(session)
+
+    @cached_property
+    def verifier(self) -> Verifier:
+        """What looks at all that is kept."""
+        from nbckpt.session.verification import Verifier  # needed by no load of the extension
+
+        return Verifier(self._session)
 
     def attach(self) -> None:
         """Follow the shell's cells and callbacks, if the settings want it."""
@@ -235,6 +236,8 @@ class Idling:
 
     def _look(self, begun: int, sweep: Sweep | None = None) -> None:
         """On the loop: one slice of a sweep, and then the next, until a cell begins."""
+        from nbckpt.session.verification_sweep import NAME
+
         with self._one_at_a_time:
             if not self._is_idle(begun):
                 self._notify_changes(sweep.found if sweep else set(), "the next checkpoint has it")

@@ -73,6 +73,7 @@ def parts() -> Iterator[None]:
 
     yield
     import nbckpt.llm.scope
+    import nbckpt.session.verification
     import nbckpt.steps.execution.execution_state
 
     yield

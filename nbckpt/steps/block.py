@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-import linecache
 import sys
 import warnings
 from collections.abc import Iterable
 from dataclasses import replace
-from types import FrameType, TracebackType
+from types import TracebackType
 
 from nbckpt.capture.selection import Selection
 from nbckpt.errors import StoreError, UsageError
@@ -17,6 +16,7 @@ from nbckpt.model import Cell
 from nbckpt.runtime.interrupts import held
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
+from nbckpt.steps.block_source import body_of, is_guarded, with_at
 from nbckpt.steps.execution.step_request import Request
 from nbckpt.steps.step import Step
 from nbckpt.timeline.references import require_name
@@ -96,9 +96,9 @@ class checkpoint(Own):  # noqa: N801  # reads as a verb: with nbckpt.checkpoint(
                 "use it at the top level, where its variables are the notebook's"
             )
             raise UsageError(message)
-        node, beside = _with_at(frame)
+        node, beside = with_at(frame)
         self._request = replace(self._request, beside=beside)
-        if not _is_guarded(node) and not session.workspace.guards_blocks:
+        if not is_guarded(node) and not session.workspace.guards_blocks:
             _warn_unguarded(self._request.name)
             self._request = replace(self._request, is_skippable=False)
         session.workspace.ran(session.workspace.running)
@@ -142,68 +142,6 @@ class checkpoint(Own):  # noqa: N801  # reads as a verb: with nbckpt.checkpoint(
                 step.finish()
             else:
                 step.session.pending_cells.failed_blocks.append(step.fail(error).id)
-
-
-def _with_at(frame: FrameType) -> tuple[ast.With, ast.Module]:
-    """The `with` statement that `frame` is entering, and the code that can run after it."""
-    text = "".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals))
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:
-        tree = ast.Module([], [])
-    line = frame.f_lineno
-    found = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.With) and node.lineno <= line < node.body[0].lineno + 1
-    ]
-    if not found:
-        message = "the source of this `with` block cannot be read: put it into a cell or a file"
-        raise UsageError(message)
-    node = max(found, key=lambda node: node.lineno)
-    return node, _after(node, tree)
-
-
-def _after(node: ast.With, tree: ast.Module) -> ast.Module:
-    """The statements of a cell or script that can run after one of them.
-
-    Of the statement around a nested one, all that it reads: it may be a loop.
-    """
-    place, outer = next((i, s) for i, s in enumerate(tree.body) if node in ast.walk(s))
-    following = tree.body[place + 1 :]
-    others = {*ast.walk(outer)}.difference(ast.walk(node))
-    read = {n.id for n in others if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    reads = [ast.Expr(ast.Name(name, ast.Load())) for name in sorted(read)]
-    return ast.fix_missing_locations(ast.Module([*reads, *following], []))
-
-
-def body_of(node: ast.With) -> ast.Module:
-    """The body as code of its own, without the guard and without the step's own name."""
-    body = node.body[0].body if _is_guarded(node) else node.body  # type: ignore[attr-defined]
-    own = {item.optional_vars.id for item in node.items if isinstance(item.optional_vars, ast.Name)}
-    tree = ast.Module(list(body), [])
-    return ast.fix_missing_locations(_Unnamed(own).generic_visit(tree))  # type: ignore[return-value]
-
-
-class _Unnamed(ast.NodeTransformer):
-    """Replaces names that are no variables of the user's by constants."""
-
-    def __init__(self, names: set[str]) -> None:
-        self._names = names
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return ast.Constant(node.id) if node.id in self._names else node
-
-
-def _is_guarded(node: ast.With) -> bool:
-    first = node.body[0]
-    return (
-        len(node.body) == 1
-        and isinstance(first, ast.If)
-        and not first.orelse
-        and isinstance(first.test, ast.Attribute)
-        and first.test.attr == "todo"
-    )
 
 
 def _warn_unguarded(name: str) -> None:

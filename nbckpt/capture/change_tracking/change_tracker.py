@@ -20,8 +20,7 @@ from nbckpt.capture.change_tracking.identity import (
 from nbckpt.capture.change_tracking.kept_variables import HeldObjects, KeptVariables, Refusals
 from nbckpt.capture.change_tracking.live_names import LiveNames
 from nbckpt.digests import Digest
-from nbckpt.fingerprint import keys, random_generators
-from nbckpt.fingerprint.referents import names_reached
+from nbckpt.fingerprint import random_generators
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.model import Manifest, Refusal
 from nbckpt.runtime.dict_version import version_of
@@ -205,6 +204,9 @@ class ChangeTracker:
         late, values = names & self._left_out, self.values()
         if not late:
             return set()
+        from nbckpt.fingerprint import keys
+        from nbckpt.fingerprint.referents import names_reached
+
         others = present - names
         mates = names_reached([values[n] for n in late], others & values.keys(), values)
         return self.closed(mates | (keys.on_same_memory(late, values) & others), present)

@@ -18,6 +18,7 @@ from nbckpt.llm import scope
 from nbckpt.model import Manifest
 from nbckpt.session.history.recorded_cells import Recorded, parsed, recorded
 from nbckpt.session.workspace.unkept import Maker
+from nbckpt.steps.block_source import body_of
 from nbckpt.steps.execution.step_state import StepState
 from nbckpt.steps.remake.makers import lacking
 
@@ -134,8 +135,6 @@ def _key_now(session: Session, maker: Maker) -> Key | None:
 
 def _code_of(maker: Maker) -> ast.Module:
     """The code of a cell, or of the body of a block."""
-    from nbckpt.steps.block import body_of
-
     tree = parsed(maker.cell.source)
     is_block = recorded([maker.checkpoint])[-1].kind == "block"
     if is_block and isinstance(node := tree.body[0], ast.With):
