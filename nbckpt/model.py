@@ -54,11 +54,18 @@ AUTOMATIC = "automatic"
 
 # Named tuples where nothing changes a copy: a dataclass takes half a millisecond of every start.
 class Cell(NamedTuple):
-    """A source text and where it ran."""
+    """A source text and where it ran.
+
+    Attributes
+    ----------
+    starred
+        True if a secret was taken out of the text, so that it is not what ran.
+    """
 
     source: str
     execution_count: int | None = None
     cell_id: str | None = None
+    starred: bool = False
 
     @property
     def source_crc(self) -> int:

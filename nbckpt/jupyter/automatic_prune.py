@@ -48,7 +48,7 @@ class Retaining:
 
     def _prune(self, retention: Retention) -> None:
         """In the store's slow thread; sessions take note when they next look at the store."""
-        from nbckpt.storage.pruning import automatic
+        from nbckpt.storage.automatic_pruning import automatic
 
         try:
             automatic(self._session.store, retention)

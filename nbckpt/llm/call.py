@@ -18,7 +18,9 @@ from nbckpt.llm.question import Question
 from nbckpt.llm.step_scope import Scope
 from nbckpt.llm.usage import Usage, usage_of
 from nbckpt.runtime import clock
+from nbckpt.runtime.collected import when_outside
 from nbckpt.runtime.interrupts import held
+from nbckpt.text.content_encodings import decoded, decoder
 from nbckpt.timeline.recordings import Headers, Outcome
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_TELL_OF_ENDS = (__name__, "nbckpt.llm.seams")
 _TAIL = 64
 """Bytes of what came before that a mark of a stream may begin in."""
 
@@ -187,7 +190,7 @@ class Call:
             self.flight.touch()
         media_type = self.header("content-type").lower()
         self.is_streamed = "event-stream" in media_type or "ndjson" in media_type
-        self._decode = bodies.decoder(self.header("content-encoding"))
+        self._decode = decoder(self.header("content-encoding"))
         kind = self.question.endpoint.kind
         is_data = self.is_streamed or "json" in media_type
         if not 200 <= status < 300:
@@ -237,9 +240,13 @@ class Call:
             self._keep("partial")
         self._writer.failed(self, error)
 
-    @_harmless
     def left(self) -> None:
-        """The caller does not want more."""
+        """The caller does not want more, or the collector has met what the caller read from."""
+        if not self.is_over:
+            when_outside(self._left, but=_TELL_OF_ENDS)
+
+    @_harmless
+    def _left(self) -> None:
         if self.is_over:
             return
         if self._has_failed:
@@ -299,7 +306,7 @@ class Call:
         kind = self.question.endpoint.kind
         if not (kind.is_json or kind.takes_any):
             return "" if self.chunks else "an empty answer"
-        text = bodies.decoded(b"".join(self.chunks), self.header("content-encoding"))
+        text = decoded(b"".join(self.chunks), self.header("content-encoding"))
         if text is None:
             return ""
         try:
@@ -315,7 +322,7 @@ class Call:
         if self._written == self.size and self._written:
             return None
         if self.is_streamed:
-            text = bodies.decoded(b"".join(self.chunks), self.header("content-encoding")) or b""
+            text = decoded(b"".join(self.chunks), self.header("content-encoding")) or b""
             takes_any = self.question.endpoint.kind.takes_any
             if state == "done" and not takes_any and bodies.has_broken_event(text):
                 self.failed("an event that is no JSON")

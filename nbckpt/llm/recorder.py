@@ -25,6 +25,7 @@ from nbckpt.llm.request_keys import Canonical
 from nbckpt.llm.session_budget import SessionBudget
 from nbckpt.llm.step_scope import Scope
 from nbckpt.llm.unkept_calls import UnkeptCalls
+from nbckpt.runtime.collected import do_waiting
 from nbckpt.runtime.interrupts import whole
 
 if TYPE_CHECKING:
@@ -94,15 +95,19 @@ class Recorder:
         BudgetError
             If it would have to be paid, and pass the budget.
         """
+        do_waiting()
         try:
             return self._begin(asked, blocks=blocks)
         except Exception as problem:  # whatever it is, the user's request has to be sent
             self.outcomes.notify_defect(problem)
             return None
+        finally:
+            do_waiting()
 
     @whole
     def go_on(self, call: Call, *, blocks: bool = True) -> Call | None:
         """The call that follows one that has waited, for an equal one or its turn: as `begin`."""
+        do_waiting()
         flight, question = call.awaited, call.question
         assert flight is not None
         if isinstance(flight, Turn):

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt.digests import Digest
-from nbckpt.llm import bodies, providers
+from nbckpt.llm import providers
 from nbckpt.llm.fields import Fields, values_of, without, without_in_answer
 from nbckpt.llm.fields import hidden as fields_hidden
 from nbckpt.llm.secrets import harmless, redacted, redacted_text, secrets_of, without_keys
 from nbckpt.llm.summary import summary_of
 from nbckpt.text import secret_texts
+from nbckpt.text.content_encodings import decoded
 from nbckpt.text.secret_texts import named_in, names_secrets
 from nbckpt.timeline.recordings import Headers, Outcome, Recording
 
@@ -128,7 +129,7 @@ def _answer(
     """The bytes and headers of an answer to keep: as they came, unless a secret is in them."""
     kept = harmless(headers, hidden)
     encoding = next((value for name, value in kept if name.lower() == "content-encoding"), "")
-    text = bodies.decoded(data, encoding)
+    text = decoded(data, encoding)
     if text is None:
         return data, kept
     harmless_text = redacted(without_in_answer(text, fields), hidden)

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 from nbckpt.errors import UsageError
 from nbckpt.llm import time_to_live
 from nbckpt.llm.step_scope import Scope
+from nbckpt.runtime.collected import do_waiting
 from nbckpt.runtime.context import called_with
 from nbckpt.runtime.interrupts import whole
 
@@ -95,6 +96,7 @@ def enter_item(step: Scope, item: str) -> Place:
 @whole
 def leave(place: Place) -> None:
     """End what was entered, and what was entered in it. A task that it began goes on in it."""
+    do_waiting()
     with _changing:
         _places[:] = [other for other in _places if not other.is_within(place)]
     now = _here.get()

@@ -20,6 +20,7 @@ from nbckpt.errors import StoreError
 from nbckpt.fingerprint.user_names import Own
 from nbckpt.model import Checkpoint
 from nbckpt.runtime import clock, telemetry
+from nbckpt.runtime.collected import do_waiting
 from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.session.auto.pending_cells import PendingCells
 from nbckpt.session.branch_position import BranchPosition
@@ -199,6 +200,7 @@ class Session(Own):
 
     def wait(self, timeout_s: float | None = None) -> None:
         """Return when everything so far is durable; see `nbckpt.wait`."""
+        do_waiting()
         self.writes.wait(timeout_s)
 
     def get(self, ref: str) -> Checkpoint:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -36,6 +36,9 @@ from nbckpt.text.units import bytes_text
 from nbckpt.timeline.prune_retention import Retention, kept
 from nbckpt.timeline.recordings import RECORDING
 
+Edit = Callable[[Record], Record | None]
+"""What a record becomes when its journal is written anew; None: it is left out."""
+
 MANY_JOURNALS = 32
 """So many of dead sessions are made one, even where nothing else is to be done."""
 
@@ -51,6 +54,8 @@ class Plan:
         Entries that a session of this process is still trying to write.
     signers
         Of the journals.
+    edit
+        Has all that can be written anew written anew, as it says; every checkpoint is kept.
 
     Attributes
     ----------
@@ -71,13 +76,17 @@ class Plan:
         now: float,
         unwritten: Sequence[Entry] = (),
         signers: Signers | None = None,
+        edit: Edit | None = None,
     ) -> None:
         self._path = path
+        self.is_edit = edit is not None
         self._now = now
         self._drop = retention.drop
         self._max_size = retention.max_size
         self.journals = journals = PrunedJournals(path, unwritten, signers)
         entries, dead = journals.entries, journals.dead
+        if edit is not None:
+            entries = _edited(entries, dead, edit)
         self.reach = Reach(path / "packs", journals.find)
         records = counting([entry.record for entry in entries])
         counted = set(map(id, records))
@@ -85,7 +94,10 @@ class Plan:
         self._before = folded(records)
         self._records = records
         standing = journals.standing(self._entries)
-        self.kept = kept(self._before, retention, now, self._size_of, standing=standing)
+        if edit is None:
+            self.kept = kept(self._before, retention, now, self._size_of, standing=standing)
+        else:
+            self.kept = set(self._before.checkpoints)
         checkpoints = self._before.checkpoints.values()
         self.removed = [(c.id, c.name) for c in checkpoints if c.id not in self.kept]
         self.calls = Leaving(self._entries, retention, self._before, self.kept, dead, now)
@@ -134,7 +146,8 @@ class Plan:
         self.journals.require_all()
         if self.reach.damaged:
             return []
-        return [p for p in packs_in(self._path / "packs", needed) if p.is_wasteful]
+        packs = packs_in(self._path / "packs", needed)
+        return packs if self.is_edit else [p for p in packs if p.is_wasteful]
 
     @cached_property
     def tables(self) -> list[Path]:
@@ -151,6 +164,8 @@ class Plan:
     @property
     def is_empty(self) -> bool:
         """True if there is nothing to do."""
+        if self.is_edit:
+            return not self.journals.dead
         has_work = self.removed or self.calls.gone or self.packs or self.tables or self._drop
         return not has_work and len(self.journals.dead) < MANY_JOURNALS
 
@@ -247,3 +262,13 @@ class Plan:
         """All records as readers will have them."""
         own = {"kind": "prune", "pruned": self.pruned, "replaces": [], "condemned": []}
         return [own, *self.journals.staying(), *left]
+
+
+def _edited(entries: Iterable[Entry], dead: Container[str], edit: Edit) -> list[Entry]:
+    """The entries as they will be: those of journals that stay are as they are."""
+    found = []
+    for entry in entries:
+        record = edit(entry.record) if entry.journal in dead else entry.record
+        if record is not None:
+            found.append(entry._replace(record=record))
+    return found

@@ -7,10 +7,9 @@ instant, a prune leaves a store that is as it was, or pruned, with files that th
 from __future__ import annotations
 
 import time
-import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from nbckpt.errors import StoreError
@@ -35,24 +34,20 @@ from nbckpt.storage.journal import SUFFIX, whole_journal
 from nbckpt.storage.locks import one_at_a_time
 from nbckpt.storage.packs import SUFFIX as PACK_SUFFIX
 from nbckpt.storage.private_folder import keep_private, require_no_links
-from nbckpt.storage.prune_plan import Plan
+from nbckpt.storage.prune_plan import Edit, Plan
 from nbckpt.storage.record_counts import RECORDS
-from nbckpt.storage.rewriting import folded
-from nbckpt.storage.sizes import size_of, size_of_file
+from nbckpt.storage.sizes import size_of_file
 from nbckpt.storage.store import Store
 from nbckpt.storage.writer import batch_record, new_name
 from nbckpt.text.units import bytes_text, count_text
 from nbckpt.timeline import events
-from nbckpt.timeline.prune_retention import Retention, kept
+from nbckpt.timeline.prune_retention import Retention
 
 WAIT_S = 10.0
 TRIES = 5
 DAY_S = 86_400
 MINUTE_S = 60
 """An unfinished file that is older belongs to nobody."""
-FEWEST = 10
-SPARE = 0.8
-"""Of the size that is asked for: so that not each new checkpoint is over it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +120,22 @@ def prune(
     return done
 
 
+def rewrite(store: Store, edit: Edit) -> str:
+    """Write anew what nobody writes to, with each record as `edit` says; why something was left.
+
+    It needs the room of the store once more. Killed at any instant, the store is as it was or
+    written anew.
+
+    Raises
+    ------
+    StoreError
+        If a prune is at work, or the disk refuses.
+    """
+    return _prune(store, Retention(), clock.now(), edit).left
+
+
 @whole
-def _prune(store: Store, retention: Retention, now: float) -> Pruned:
+def _prune(store: Store, retention: Retention, now: float, edit: Edit | None = None) -> Pruned:
     with refused(store.path), one_at_a_time(store.path):
         require_no_links(store.path, ROOMS)  # what lies behind one is not the store's to delete
         keep_private(store.path, ROOMS)
@@ -134,47 +143,13 @@ def _prune(store: Store, retention: Retention, now: float) -> Pruned:
         store.queue.settle()
         for _ in range(TRIES):
             with allowed():
-                plan = Plan(store.path, retention, now, store.queue.unwritten(), store.signers)
+                unwritten = store.queue.unwritten()
+                plan = Plan(store.path, retention, now, unwritten, store.signers, edit)
             done = _Work(store, plan).run()
             if done is not None:
                 with store.writing():  # which notices what has gone
                     return done
     return Pruned((), 0, 0, left="other sessions wrote all the time; prune again when they rest")
-
-
-def automatic(store: Store, retention: Retention, *, now: float | None = None) -> Pruned | None:
-    """Prune if that is asked for and worth it by now; None if it is not.
-
-    Not each checkpoint too many is worth it: a tenth of those that are kept is, or a store that is
-    larger than it may be and has grown since the last time.
-
-    Raises
-    ------
-    StoreError
-        If another prune is at work, or the disk refuses.
-    """
-    now = clock.now() if now is None else now
-    if retention.max_size is not None and _is_too_large(store, retention.max_size):
-        smaller = replace(retention, max_size=int(retention.max_size * SPARE))
-        done = prune(store, smaller, now=now)
-        _SIZES[store] = size_of(store.path)
-        return done
-    firm = replace(retention, max_size=None)
-    if not firm.is_bounded:
-        return None
-    timeline = folded(store.all_records())
-    stay = kept(timeline, firm, now)
-    if len(timeline.checkpoints) - len(stay) < max(FEWEST, len(stay) // 10):
-        return None
-    return prune(store, firm, now=now)
-
-
-_SIZES: weakref.WeakKeyDictionary[Store, int] = weakref.WeakKeyDictionary()
-
-
-def _is_too_large(store: Store, max_size: int) -> bool:
-    size = size_of(store.path)
-    return size > max_size and size > 1.1 * _SIZES.get(store, 0)
 
 
 class _Work:
@@ -257,7 +232,8 @@ class _Work:
             "pruned": plan.pruned,
         }
         batches = [*plan.journals.batches(), *map(batch_record, self._mover.finish())]
-        event: dict[str, object] = {"kind": "event", "event": "pruned", "at": clock.now()}
+        told = "secrets_removed" if plan.is_edit else "pruned"
+        event: dict[str, object] = {"kind": "event", "event": told, "at": clock.now()}
         event["checkpoints"] = len(plan.removed)
         event["size_bytes"] = plan.freed_bytes()
         event["took_s"] = round(time.perf_counter() - self._began, 6)

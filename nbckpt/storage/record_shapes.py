@@ -66,7 +66,13 @@ _texts = _list(_is_text)
 _text_by_name = _map(_is_text)
 _maybe = _or_none(_is_text)
 _CELL = _of(
-    {"source": _is_text, "execution_count": _or_none(_is_count), "cell_id": _maybe}, "source"
+    {
+        "source": _is_text,
+        "execution_count": _or_none(_is_count),
+        "cell_id": _maybe,
+        "starred": _is_flag,
+    },
+    "source",
 )
 _VARIABLE_MEMBERS: dict[str, Test] = {
     **dict.fromkeys(("name", "blob", "value", "type_name", "preview"), _is_text),

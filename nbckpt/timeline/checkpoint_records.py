@@ -62,7 +62,7 @@ def _members(value: Cell | Key | Refusal | Variable) -> Iterator[tuple[str, Any]
 
 
 def _known(cell: Cell) -> Record:
-    return {k: v for k, v in _members(cell) if v is not None}
+    return {k: v for k, v in _members(cell) if v is not None and v is not False}
 
 
 def _variable_record(variable: Variable) -> Record:

@@ -107,6 +107,7 @@ KINDS: Mapping[str, Kind] = {
     "pruned": Kind("store", _INFO, "pruned %(checkpoints)d checkpoints"),
     "prune_failed": Kind("store", _ERROR, "old checkpoints were NOT removed: %(error)s", "failed"),
     "trusted": Kind("store", _INFO, "trusted %(records)d records"),
+    "secrets_removed": Kind("store", _INFO, "took secrets out of the store"),
     "repaired": Kind("store", _INFO, "repaired the store in %(took_s).3f s"),
     "rekeyed": Kind("store", _INFO, "rekeyed the store"),
     "write_failed": Kind("store", _ERROR, "a write was refused: %(error)s", "failed"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-from nbckpt.errors import SealedError, UsageError
+from nbckpt.errors import SealedError
 from nbckpt.verbs.arguments import NOTEBOOK_ONLY, OF_STORE, Door, flag
 from nbckpt.verbs.calls import DAMAGED, DONE, Answer, Call
 from nbckpt.verbs.registry import at, declare
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
         help="rebuild what can be rebuilt first; what was damaged is kept aside in .damaged/",
     ),
     flag(
-        "--secrets", help="look for secrets instead: of the environment, and what looks like keys"
+        "--secrets",
+        help="look for secrets instead: of the environment, and what looks like keys; with --repair"
+        " these are taken out",
     ),
     *OF_STORE,
 )
@@ -49,22 +51,24 @@ def _check_in_terminal(call: Call) -> Answer:
 
 
 def _secrets(call: Call) -> Answer:
-    """Search a store for secrets.
-
-    Raises
-    ------
-    UsageError
-        With ``--repair``, which is of bytes.
-    """
-    from nbckpt.reports.secrets_found import found_text, secrets_found
+    """Search a store for secrets, and take them out if that is asked for."""
+    from nbckpt.reports.secrets_found import found_text, removed_text
+    from nbckpt.session.maintenance.secret_removal import remove_secrets
+    from nbckpt.session.maintenance.secret_search import detector, secrets_found
 
     if call.arguments.repair:
-        message = (
-            "check --secrets --repair: what was found cannot be taken out of what is kept; prune "
-            "the checkpoints that hold it, and have the provider replace the key"
+        removed = remove_secrets(call.store)
+        return Answer(
+            lambda: removed_text(removed),
+            lambda: {
+                "ok": not removed.left,
+                **dataclasses.asdict(removed),
+                "left": [one._asdict() for one in removed.left],
+            },
+            status=DAMAGED if removed.left else DONE,
         )
-        raise UsageError(message)
-    found = secrets_found(call.store)
+    with detector() as detects:
+        found = secrets_found(call.store, detects).found
 
     def record() -> dict[str, object]:
         return {"ok": not found, "secrets": [one._asdict() for one in found]}

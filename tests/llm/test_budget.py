@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -22,8 +24,10 @@ from nbckpt.config.settings_sources import settings_of
 from nbckpt.errors import BudgetError, UsageError
 from nbckpt.llm import current, prices, scope
 from nbckpt.llm.calls_text import calls_text
+from nbckpt.llm.recordings_index import Index
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
+from nbckpt.storage.putting import Putter
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
 from tests.llm.asking import ask, body, records_of
@@ -422,6 +426,58 @@ def test_streams_that_are_left_to_the_collector_hold_nobody(
         ask(client, "last", max_tokens=10)
 
     assert nbckpt.budget().startswith("budget $1,000,000.00 per notebook: $601.00 paid")
+
+
+@pytest.fixture
+def rare() -> Iterator[None]:
+    """The collector comes only where it is asked for."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.parametrize(
+    ("of", "name"),
+    [(Index, "find"), (Index, "of_request"), (Index, "take"), (Putter, "put")],
+    ids=lambda value: getattr(value, "__name__", value),
+)
+def test_a_stream_that_the_collector_meets_in_a_line_of_ours_holds_nobody(
+    provider: Provider,
+    dear: Session,
+    rare: None,
+    monkeypatch: pytest.MonkeyPatch,
+    of: type,
+    name: str,
+) -> None:
+    inner, met = getattr(of, name), []
+
+    def collecting(*arguments: Any, **named: Any) -> Any:
+        met.append(gc.collect())
+        return inner(*arguments, **named)
+
+    def leave_streams() -> None:
+        with openai.OpenAI(max_retries=0) as client, scope.entered("step"):
+            for n in range(5):
+                said: Any = [{"role": "user", "content": str(n)}]
+                stream = client.chat.completions.create(model="m", messages=said, stream=True)
+                next(iter(stream))
+                circle: list[Any] = [stream]
+                circle.append(circle)
+                del stream, circle
+                monkeypatch.setattr(of, name, collecting)
+            ask(client, "last")
+            gc.collect()
+
+    leaving = threading.Thread(target=leave_streams, daemon=True)
+    leaving.start()
+    leaving.join(20)
+
+    assert not leaving.is_alive()
+    assert any(met)
+    assert provider.answered == 6
+    states = [record["state"] for record in records_of(dear)]
+    assert sorted(states) == ["done", *["partial"] * 5]
 
 
 def test_the_last_piece_of_a_stream_gives_nothing_back(provider: Provider, dear: Session) -> None:

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from nbckpt.llm.bodies import decoded, has_broken_event
+from nbckpt.llm.bodies import has_broken_event
 from nbckpt.llm.nearest import Near, format_nearest
 from nbckpt.llm.providers import endpoint_of
 from nbckpt.llm.summary import summary_of
 from nbckpt.llm.usage import usage_of
+from nbckpt.text.content_encodings import decoded
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,11 @@ from nbckpt.capture.decode import Values
 from nbckpt.errors import BlobNotFoundError, StoreError, UsageError
 from nbckpt.fingerprint import random_generators
 from nbckpt.session.session import Session
+from nbckpt.storage.automatic_pruning import automatic
 from nbckpt.storage.check import check
-from nbckpt.storage.pruning import automatic, prune, size_of
+from nbckpt.storage.pruning import prune
 from nbckpt.storage.rewriting import folded
+from nbckpt.storage.sizes import size_of
 from nbckpt.storage.store import Store
 from nbckpt.timeline.prune_retention import Retention
 from nbckpt.timeline.records import head_record

@@ -12,13 +12,14 @@ from collections.abc import Iterable
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
-from nbckpt.llm import bodies, seams
+from nbckpt.llm import seams
 from nbckpt.llm.call import Call
 from nbckpt.llm.http_request import HttpRequest, RecordedResponse
 from nbckpt.llm.seams.begin import begin_async
 from nbckpt.llm.seams.forms import written
 from nbckpt.llm.unseen_traffic import is_worth
 from nbckpt.llm.waiting import wait_async
+from nbckpt.text.content_encodings import decoder
 
 NAME = "_request"
 
@@ -263,7 +264,7 @@ def _answer(
     headers, chunks = CIMultiDict(kept.headers), list(kept.chunks)
     encoding = headers.get("content-encoding", "")
     if encoding and _is_decoded(session, options):  # it was recorded through another library
-        decode = bodies.decoder(encoding)
+        decode = decoder(encoding)
         if decode is None:
             message = f"an answer of encoding {encoding} cannot be read"
             raise TypeError(message)

@@ -11,13 +11,14 @@ from datetime import timedelta
 from types import ModuleType
 from typing import Any
 
-from nbckpt.llm import bodies, current, seams
+from nbckpt.llm import current, seams
 from nbckpt.llm.asked_usage import AskedUsage
 from nbckpt.llm.call import Call
 from nbckpt.llm.http_request import HttpRequest, RecordedResponse
 from nbckpt.llm.seams.begin import begin, begin_async
 from nbckpt.llm.unseen_traffic import is_worth
 from nbckpt.llm.waiting import wait, wait_async
+from nbckpt.text.content_encodings import decoder
 
 NAME = "_send_single_request"
 
@@ -198,7 +199,7 @@ def _asked(request: Any, body: bytes) -> HttpRequest:
 def _decode(extra: AskedUsage, response: Any) -> None:
     """Have the caller get a stream decoded that a server encodes though it was asked not to."""
     encoding = response.headers.get("content-encoding", "")
-    if encoding and (undo := bodies.decoder(encoding)) is not None:
+    if encoding and (undo := decoder(encoding)) is not None:
         extra.decode = undo
         del response.headers["content-encoding"]
 

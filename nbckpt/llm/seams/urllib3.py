@@ -10,12 +10,13 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from nbckpt.llm import bodies, current, seams
+from nbckpt.llm import current, seams
 from nbckpt.llm.call import Call
 from nbckpt.llm.http_request import HttpRequest, RecordedResponse
 from nbckpt.llm.seams.begin import begin
 from nbckpt.llm.unseen_traffic import is_worth
 from nbckpt.llm.waiting import wait
+from nbckpt.text.content_encodings import decoder
 
 NAME = "urlopen"
 READS = ("_fp_read", "_handle_chunk", "_update_chunk_length")
@@ -214,7 +215,7 @@ class _Replayed:
         """As the library's own, where the answer was chunked: no piece waits for another."""
         is_whole = self._fp.closed or self._fp.tell() or "content-length" in self.headers
         wanted = self.decode_content if decode_content is None else decode_content
-        undo = bodies.decoder(self.headers.get("content-encoding", "") if wanted else "")
+        undo = decoder(self.headers.get("content-encoding", "") if wanted else "")
         if is_whole or undo is None:
             yield from super().stream(amt, decode_content)  # type: ignore[misc]
             return

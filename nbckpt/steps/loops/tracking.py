@@ -14,6 +14,7 @@ from collections.abc import (
 from typing import Generic, TypeVar
 
 from nbckpt.errors import UsageError
+from nbckpt.runtime.collected import when_outside
 from nbckpt.steps.execution.execution_state import Execution
 from nbckpt.steps.loops.loop import Loop, LoopItems, begun_loop
 
@@ -91,7 +92,7 @@ class _Awaited(AsyncIterator[Item]):
 
     def __del__(self) -> None:
         if (loop := getattr(self, "_loop", None)) is not None:
-            loop.close()
+            when_outside(loop.close, but=(__name__,))
 
 
 def _asking(iterable: Iterable[Item] | AsyncIterable[Item]) -> Callable[[], Awaitable[Item]]:

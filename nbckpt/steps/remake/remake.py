@@ -306,6 +306,8 @@ def _refusal(session: Session, makers: Iterable[Maker]) -> str:
         parent = session.timeline.checkpoints.get(maker.checkpoint.parent or "")
         if not maker.checkpoint.trusted or (parent is not None and not parent.trusted):
             return f"{cell}, which makes it, may be another user's code: {TRUST_IT}"
+        if maker.cell.starred:
+            return f"a secret was taken out of {cell}, which makes it: run that cell first"
         if maker.was_asked_for:
             continue
         tree = parsed(maker.cell.source)

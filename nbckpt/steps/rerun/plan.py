@@ -71,6 +71,12 @@ def plan(session: Session, ref: str | None) -> Plan:
         )
         raise UsageError(message)
     _require_trusted(start, cells)
+    if starred := [cell.name for cell in cells if cell.cell.starred]:
+        message = (
+            f"what was recorded after {start.name!r} is not run: a secret was taken out of "
+            f"{starred[0]!r}; run the cells of the notebook instead"
+        )
+        raise UsageError(message)
     return Plan(start, origin, line[-1].id, cells)
 
 

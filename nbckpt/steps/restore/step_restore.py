@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from nbckpt.llm.answer_owners import AnswerOwners
@@ -52,12 +53,17 @@ def restore(step: Execution) -> bool:
         session.state(AnswerOwners).keeps(session, step.request.name, step.cell.source)
         if shadow is not None:
             shadow.compare(session, checkpoint, step.request.selection)
-        makers.was_restored(session, checkpoint, step.names.binds)
+        makers.was_restored(session, _as_typed(step, checkpoint), step.names.binds)
         _record(step, checkpoint)
         return True
     if not found:
         step.why = tuple(why_not_restored(session, step.request.name, step.key))
     return False
+
+
+def _as_typed(step: Execution, checkpoint: Checkpoint) -> Checkpoint:
+    """A checkpoint with the text of its cell, also where a secret was taken out of that."""
+    return replace(checkpoint, cell=step.cell) if checkpoint.cell.starred else checkpoint
 
 
 def _stand(step: Execution, checkpoint: Checkpoint, *, is_next: bool) -> None:

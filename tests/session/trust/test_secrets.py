@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
-from nbckpt.errors import NbckptError, UsageError
 from nbckpt.steps import current_session
-from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
 from tests.notebooks import restart, run
 from tests.running import environment as environment_of_tests
+from tests.session.trust.holding import holding
 
 KEY = "MY_API_KEY"
 VALUE = "zq8f-Lk2vN0xTe5uWb7c"
@@ -78,29 +77,6 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(KEY, VALUE)
     monkeypatch.setenv("DB_PASSWORD", PASSWORD)
     monkeypatch.setenv("OTHER_TOKEN", "to be set")
-
-
-def holding(folder: Path, *secrets: str) -> set[str]:
-    """Where one of some texts stands in a store: its files as they are, and its blobs unpacked."""
-    forms = [f for s in secrets for f in (s.encode(), s.encode("utf-16-le"), s.encode("utf-32-le"))]
-
-    def is_in(data: bytes) -> bool:
-        return any(form in data for form in forms)
-
-    files = {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-    found = {p.name for p, data in files.items() if is_in(data)}
-    store = Store.open(folder, create=False)
-    for digest in {
-        d.decode() for data in files.values() for d in re.findall(rb"[0-9a-f]{64}", data)
-    }:
-        try:
-            parts = store.get_blob(digest)
-        except NbckptError:
-            continue  # the digest of a value or a request
-        if is_in(b"".join(map(bytes, parts))):
-            found.add(digest)
-    store.close()
-    return found
 
 
 @pytest.mark.parametrize("source", PLACES.values(), ids=PLACES)
@@ -272,8 +248,6 @@ def test_a_search_finds_what_stands_in_cells_and_data_and_names_no_secret(
         ("variable 'text' of checkpoint 'a'", "a key of a model's provider"),
     }
     assert key not in done.stdout
-    with pytest.raises(UsageError, match="prune the checkpoints that hold it"):
-        run(shell, "%nbckpt check --secrets --repair")
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from typing import Any
 from nbckpt.config.settings import Settings
 from nbckpt.config.settings_sources import with_stored
 from nbckpt.errors import NbckptError
-from nbckpt.llm.bodies import decoded, events_in, has_broken_event
+from nbckpt.llm.bodies import events_in, has_broken_event
 from nbckpt.llm.usage import usage_of
 from nbckpt.storage.blobs import decode_root
 from nbckpt.storage.chunk_forms import Expander
@@ -45,6 +45,7 @@ from nbckpt.storage.store import Store
 from nbckpt.storage.unlocking import unlocked
 from nbckpt.storage.user import User
 from nbckpt.storage.views import COLUMNS, arrow_view
+from nbckpt.text.content_encodings import decoded
 from nbckpt.timeline.checkpoint_records import checkpoint_from
 from nbckpt.timeline.recordings import RECORDING, recording_from
 from tests.storage.damage.everything import make_everything

@@ -1,0 +1,198 @@
+"""Take the secrets out of a store that a search finds in it.
+
+Texts and model answers have stars where a secret was. A variable, or a kept result, is taken out:
+its checkpoint says why, as it does of what could not be kept, and the cell that makes it runs again
+when it is needed. What held the secret is written anew without it, and deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nbckpt.session.maintenance.secret_search import Found, detector, encoding_of, secrets_found
+from nbckpt.storage.counted_records import CHECKPOINT, variables_of
+from nbckpt.storage.journal import BATCH, PRUNE
+from nbckpt.storage.pruning import rewrite
+from nbckpt.storage.rewriting import folded
+from nbckpt.text.content_encodings import decoded
+from nbckpt.text.secret_texts import redacted
+from nbckpt.timeline.recording_retention import ITEMS, STEP
+from nbckpt.timeline.recordings import RECORDING
+
+if TYPE_CHECKING:
+    from nbckpt.digests import Digest
+    from nbckpt.model import Record
+    from nbckpt.session.maintenance.secret_search import Detector, Findings
+    from nbckpt.storage.store import Store
+
+REASON = "held a secret, which was taken out of the store"
+_IN_USE = "a session writes what was left: close the notebooks of this store, and repair again"
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """Result of a removal.
+
+    Attributes
+    ----------
+    taken
+        Variables and results that are gone, for people.
+    starred
+        Texts that have stars now.
+    left
+        Secrets that are still there.
+    why_left
+        And the next move; empty if nothing is left.
+    """
+
+    taken: tuple[str, ...] = ()
+    starred: tuple[str, ...] = ()
+    left: tuple[Found, ...] = ()
+    why_left: str = ""
+
+
+def remove_secrets(store: Store) -> Removed:
+    """Take out what `secrets_found` finds.
+
+    Raises
+    ------
+    StoreError
+        If a prune or another repair is at work, or the disk refuses: the store is as it was.
+    """
+    with detector() as detects:
+        findings = secrets_found(store, detects)
+        if not findings.found:
+            return Removed()
+        removal = _Removal(store, findings, detects)
+        with store.writing(until_committed=True):
+            removal.prepare()
+            written = store.append([])
+        written.result()
+        why = rewrite(store, removal)
+        left = secrets_found(store, detects).found
+    starred = {found.where for found in findings.found if found not in left} - removal.without
+    taken, starred_now = tuple(sorted(removal.taken)), tuple(sorted(starred))
+    return Removed(taken, starred_now, tuple(left), (why or _IN_USE) if left else "")
+
+
+class _Removal:
+    """What each record becomes.
+
+    Attributes
+    ----------
+    taken
+        Variables and results that went, for people.
+    """
+
+    def __init__(self, store: Store, findings: Findings, detects: Detector) -> None:
+        self.taken: set[str] = set()
+        self._store = store
+        self._blobs = findings.blobs
+        self._detects = detects
+        self._new: dict[Digest, tuple[Digest, list[int]]] = {}
+        self._timeline = folded(store.all_records())
+
+    def prepare(self) -> None:
+        """Put what has stars into the store: answers, and outputs of cells."""
+        for record in self._store.all_records():
+            if record["kind"] == RECORDING and record["blob"] in self._blobs:
+                self._put(record["blob"], encoding_of(record))
+            elif (outputs := record.get("outputs")) and outputs in self._blobs:
+                self._put(outputs, "")
+
+    @property
+    def without(self) -> set[str]:
+        """What each blob is that goes, for people."""
+        return {name for digest, name in self._blobs.items() if digest not in self._new}
+
+    def __call__(self, record: Record) -> Record | None:
+        kind = record["kind"]
+        if kind in (BATCH, PRUNE):
+            return record
+        new: Record = self._without_secrets(record)
+        if kind == CHECKPOINT:
+            return self._checkpoint(record, new)
+        if kind == RECORDING and record["blob"] in self._new:
+            return self._recording(new)
+        if record.get("blob") not in self._blobs:
+            return new
+        self.taken.add(redacted(f"a kept result of {record.get('name') or record.get('step')!r}"))
+        if kind == ITEMS:
+            return None
+        return {k: v for k, v in new.items() if kind != STEP or k not in ("blob", "size_bytes")}
+
+    def _checkpoint(self, record: Record, new: Record) -> Record:
+        held = self._timeline.manifest(record["id"]).items()
+        if refused := [_refusal(n, v.type_name) for n, v in held if v.blob in self._blobs]:
+            new = {**new, "refused": [*new.get("refused", ()), *refused]}
+        if gone := [v for v in variables_of(record) if v["blob"] in self._blobs]:
+            for member in ("changed", "carried"):
+                stays = [v for v in new.get(member, ()) if v["blob"] not in self._blobs]
+                new = {**new, member: stays} if member in new else new
+            before = [*new.get("removed", ()), *(v["name"] for v in gone)]
+            new = {**new, "removed": sorted(dict.fromkeys(before))}
+            self.taken.update(_names_of(record, gone))
+        if record.get("outputs") in self._new:
+            new = {**new, "outputs": self._new[record["outputs"]][0]}
+        if new["cell"]["source"] != record["cell"]["source"]:
+            new = {**new, "cell": {**new["cell"], "starred": True}}
+        if "joined" in record:
+            pairs = zip(record["joined"], new["joined"], strict=True)
+            joined = [
+                now if now["source"] == then["source"] else {**now, "starred": True}
+                for then, now in pairs
+            ]
+            new = {**new, "joined": joined}
+        return new
+
+    def _recording(self, new: Record) -> Record:
+        digest, sizes = self._new[new["blob"]]
+        answer = sizes[1] if len(sizes) > 1 else 0
+        if sum(new["sizes"]) != answer:
+            told = ("content-encoding", "content-length")
+            headers = [pair for pair in new["headers"] if pair[0].lower() not in told]
+            new = {**new, "sizes": [answer], "headers": headers}
+        return {**new, "blob": digest}
+
+    def _put(self, digest: Digest, encoding: str) -> None:
+        if digest in self._new:
+            return
+        parts = []
+        for n, part in enumerate(self._store.get_blob(digest)):
+            data = bytes(part)
+            plain = decoded(data, encoding) if encoding and n else data
+            if plain is not None and (starred := self._data(plain)) != plain:
+                data = starred
+            parts.append(data)
+        self._new[digest] = self._store.put_blob(parts), list(map(len, parts))
+
+    def _data(self, data: bytes) -> bytes:
+        text = data.decode("utf-8", "surrogateescape")
+        return self._text(text).encode("utf-8", "surrogateescape")
+
+    def _text(self, text: str) -> str:
+        text = redacted(text)
+        for _, secret in self._detects(text):
+            if secret:
+                text = text.replace(secret, "***")
+        return text
+
+    def _without_secrets(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return self._text(value)
+        if isinstance(value, Mapping):
+            return {self._text(k): self._without_secrets(inner) for k, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [self._without_secrets(inner) for inner in value]
+        return value
+
+
+def _refusal(name: str, kind: str) -> Record:
+    return {"variable": name, "path": name, "type_name": kind, "reason": REASON}
+
+
+def _names_of(record: Record, gone: Iterable[Record]) -> Iterator[str]:
+    name = f"checkpoint {record.get('name') or record['id']!r} ({record['id']})"
+    return (redacted(f"variable {variable['name']!r} of {name}") for variable in gone)
