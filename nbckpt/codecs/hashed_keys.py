@@ -22,7 +22,6 @@ from types import (
     CodeType,
     FrameType,
     FunctionType,
-    MemberDescriptorType,
     ModuleType,
 )
 from typing import Any, TypeAlias
@@ -30,10 +29,10 @@ from typing import Any, TypeAlias
 from nbckpt.codecs.key_hashing import has_own_hash
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.fingerprint.values.raw_members import (
-    bases_of,
     elements_of,
     member_of_class,
     members_of,
+    slots_of,
 )
 
 MOST_OBJECTS = 5_000_000
@@ -118,14 +117,9 @@ def _places_in(holder: Any) -> Iterator[tuple[object, Callable[[object], object]
         members = members_of(holder)
         for name, value in [*members.items()]:
             yield value, partial(members.__setitem__, name)
-        for slot in _slots_of(kind):
+        for slot in slots_of(kind):
             with suppress(AttributeError):  # nothing is in it
                 yield slot.__get__(holder), partial(slot.__set__, holder)
-
-
-def _slots_of(kind: type) -> list[MemberDescriptorType]:
-    members = (type.__getattribute__(base, "__dict__").values() for base in bases_of(kind))
-    return [one for own in members for one in own if type(one) is MemberDescriptorType]
 
 
 def may_not_be_filled(values: Iterable[object]) -> bool:

@@ -16,7 +16,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.fingerprint.values.raw_members import elements_of, pairs_of
+from nbckpt.fingerprint.values.raw_members import (
+    dict_of,
+    elements_of,
+    in_slots,
+    member_of_class,
+    pairs_of,
+)
 from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.text.secret_texts import (
     ADVICE,
@@ -44,10 +50,10 @@ MOST_VISITED = 50_000
 
 _STAND_IN = "environment"
 _KEY = re.compile(
-    rb"\x8c.(?=[ABeghrsx])(?:Bearer )?(?:%b)" % BEGINNINGS.encode(),
+    rb"[\x8cC].(?=[ABeghrsx])(?:Bearer )?(?:%b)" % BEGINNINGS.encode(),
     re.DOTALL,
 )
-"""A short text of a pickle that begins as keys do."""
+"""A short text of a pickle, or short bytes, that begin as keys do."""
 _LONG = (b"\0\0eyJ", b"\0\0Bearer eyJ", b"PRIVATE KEY-----")
 """Beginnings of long ones, behind their length, and what stands in them."""
 _URL = re.compile(rb"://[^/@\s\x8c]*:[^/@\s\x8c]*@")
@@ -156,17 +162,16 @@ def refuse_named(values: Mapping[str, object], hiding: Hiding) -> None:
         if id(obj) in visited:
             continue
         visited[id(obj)] = obj
-        with_names = _named(obj)
-        for name, value in with_names:
+        for name, value in _named(obj):
+            text = value.decode("latin-1") if type(value) is bytes else value
             if (
-                type(value) is str
-                and is_named_secret(name, value)
-                and (pattern is None or pattern.search(value) is None)
+                type(text) is str
+                and is_named_secret(name, text)
+                and (pattern is None or pattern.search(text) is None)
             ):
                 hiding.refuse(value, f"{name!r} says that it is a secret")
             queue.append(value)
-        if issubclass(type(obj), list | tuple):
-            queue.extend(elements_of(obj))
+        queue.extend(elements_of(obj))
 
 
 def _named(obj: Any) -> list[tuple[str, object]]:
@@ -175,14 +180,23 @@ def _named(obj: Any) -> list[tuple[str, object]]:
     if kind in _PLAIN or issubclass(kind, _WITHOUT_MEMBERS):
         return []
     try:
-        if isinstance(obj, Mapping) and not issubclass(kind, dict):
+        if issubclass(kind, dict):
+            members = [*pairs_of(obj)]
+        elif isinstance(obj, Mapping):
             return []
-        members = pairs_of(obj) if issubclass(kind, dict) else vars(obj).items()
-        return [(name, value) for name, value in members if type(name) is str]
+        elif issubclass(kind, tuple):
+            members = [*zip(member_of_class(kind, "_fields") or (), elements_of(obj))]  # noqa: B905
+        else:
+            members = [*(dict_of(obj) or {}).items(), *in_slots(obj)]
     except user_code_errors():  # it has no members, or says so
         return []
+    if kind.__name__ in _SAID_BY_TYPE:
+        members = [("secret", value) for _, value in members]
+    return [(name, value) for name, value in members if type(name) is str]
 
 
+_SAID_BY_TYPE = ("SecretStr", "SecretBytes")
+"""Classes of pydantic's, and of others that are called so: what they hold is a secret."""
 _WITHOUT_MEMBERS = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType)
 """What is written by its name, or whose members are code."""
 _PLAIN = frozenset({str, bytes, int, float, complex, bool, type(None), list, tuple, set, frozenset})

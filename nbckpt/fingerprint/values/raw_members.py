@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from types import MemberDescriptorType
 from typing import Any
 
 from nbckpt.fingerprint.values.homes import DICT_OF_CLASS
@@ -60,6 +62,21 @@ def bases_of(cls: type) -> tuple[type, ...]:
     """A class and its bases, in the order in which members are looked for."""
     bases: tuple[type, ...] = _BASES_OF_CLASS(cls)
     return bases
+
+
+def slots_of(cls: type) -> list[MemberDescriptorType]:
+    """The slots that instances of a class have."""
+    members = (DICT_OF_CLASS(base).values() for base in bases_of(cls))
+    return [one for own in members for one in own if type(one) is MemberDescriptorType]
+
+
+def in_slots(value: Any) -> list[tuple[str, Any]]:
+    """What stands in the slots of an instance, with their names."""
+    found = []
+    for slot in slots_of(type(value)):
+        with suppress(AttributeError):  # nothing is in it
+            found.append((slot.__name__, slot.__get__(value)))
+    return found
 
 
 def member_of_class(cls: type, name: str) -> Any:

@@ -21,6 +21,7 @@ from nbckpt.steps.calls.occurrences import Occurrences
 from nbckpt.steps.calls.results import RESULT, encoded
 from nbckpt.steps.calls.step_messages import tell
 from nbckpt.steps.execution.step_state import StepState
+from nbckpt.text.secret_texts import redacted
 from nbckpt.timeline.approvals import Question
 
 ID_BYTES = 4
@@ -76,7 +77,7 @@ def begin(question: str, data: object) -> AskedQuestion:
             cell_id = place.scope.cell_id if place.scope is not None else None
             asked = Question(
                 id=secrets.token_hex(ID_BYTES),
-                question=question,
+                question=redacted(question),
                 request=request,
                 occurrence=n,
                 step=step,

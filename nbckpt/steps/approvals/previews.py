@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.text.describe import preview_of
+from nbckpt.text.secret_texts import redacted
 from nbckpt.text.tables import Column, table_text
 from nbckpt.text.units import count_text
 
@@ -34,7 +35,7 @@ def shown(data: object) -> str:
     rows: 40
     table: users
     """
-    text = _text(data)
+    text = redacted(_text(data))
     return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 1]}…"
 
 

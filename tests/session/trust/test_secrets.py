@@ -153,6 +153,32 @@ def test_a_literal_is_told_once_is_in_no_value_and_is_made_again_by_its_cell(
     assert shell.user_ns["n"] == 2
 
 
+NAMED = {
+    "bytes": "x = {'a': b'sk-proj-Zq8fLk2vN0xTe5uWb7cYd'}",
+    "named bytes": "x = {'password': b'hunter2222'}",
+    "a slot": "class A:\n    __slots__ = ('api_key',)\nx = A(); x.api_key = 'hunter2222'",
+    "a deque": "import collections\nx = collections.deque([{'password': 'hunter2222'}])",
+    "a set": "x = {('a', frozenset({'sk-proj-Zq8fLk2vN0xTe5uWb7cYd'}))}",
+    "pydantic's": "import pydantic\nx = {'k': pydantic.SecretStr('hunter2222')}",
+    "pydantic's bytes": "import pydantic\nx = [pydantic.SecretBytes(b'hunter2222')]",
+    "a model": "import pydantic\nclass M(pydantic.BaseModel):\n    k: pydantic.SecretStr\n"
+    "x = M(k='hunter2222')",
+    "settings": "import dataclasses\n@dataclasses.dataclass(slots=True)\nclass D:\n"
+    "    secret_key: str\nx = [D('hunter2222')]",
+}
+
+
+@pytest.mark.parametrize("source", NAMED.values(), ids=NAMED)
+def test_what_says_that_it_is_a_secret_is_refused_wherever_it_is(shell: Any, source: str) -> None:
+    run(shell, f"%%checkpoint a\nlet = 1\n{source}")
+    session = current_session.session()
+    session.wait()
+
+    refused = {r.variable: r.reason for r in session.get("a").refused}
+    assert "secrets are not written" in refused["x"]
+    assert len(holding(Path(".nbckpt"), "hunter2222", "Zq8fLk2vN0xTe5uWb7cYd")) <= 1  # the cell
+
+
 HARMLESS = {
     "tokens": "x = {'pad_token': '[PAD]12345', 'key': 'abcd1234', 'token': 'word1234'}",
     "a schema": "x = {'properties': {'password': {'type': 'string'}, 'api_key': {}}}",
@@ -166,6 +192,7 @@ HARMLESS = {
     "a module's holder": "import sqlite3\nclass A: pass\nx = A(); x.lib = sqlite3; x.dsn = 'memory'",
     "a module": "import http.client\nx = {'api_key': None, 'm': http.client}",
     "a client": "import openai\nx = openai.OpenAI(api_key='k')",
+    "pydantic's": "import pydantic\nx = [pydantic.SecretStr('none'), pydantic.SecretStr('EMPTY')]",
 }
 
 

@@ -51,6 +51,20 @@ def test_an_approval_is_true_and_says_who_answered_what_and_when(notebook: Noteb
     assert approval.preview == "a.csv\nb.csv"
 
 
+def test_a_secret_in_what_is_asked_has_stars(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "zq8f-Lk2vN0xTe5uWb7c"
+    monkeypatch.setenv("SERVICE_TOKEN", secret)
+    notebook.will_say("approve")
+
+    approval = notebook.asks(f"send with {secret}?", {"header": f"Bearer {secret}", "to": "me"})
+
+    assert approval.question == "send with ***?"
+    assert approval.preview == "header: Bearer ***\nto: me"
+    assert approval.data == {"header": f"Bearer {secret}", "to": "me"}
+
+
 def test_a_refusal_is_false_or_raises_if_asked_to(notebook: Notebook) -> None:
     notebook.will_say("refuse", "too many")
 
