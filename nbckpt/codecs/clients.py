@@ -18,6 +18,7 @@ from nbckpt.fingerprint.values.reducing import (
     past_getattr,
     reduction_of,
 )
+from nbckpt.text.secret_texts import SHORTEST, is_private
 
 Reducer = Callable[[object, Any], Any]
 
@@ -26,10 +27,7 @@ _SDKS = frozenset(
      "langchain_anthropic", "botocore"}
 )  # fmt: skip
 _SECRETS = frozenset({("pydantic.types", "SecretStr")})
-_SECRET_NAME = re.compile(r"(?i).*(key|token|secret|password|passwd|credential).*")
 _SECRET_MEMBER = re.compile(r"(?i)_?(.*(api_?key|token|secret|password).*|access_key)")
-_SHORTEST = 8
-"""Letters of a key; what is shorter may be the same by chance."""
 
 
 def reducer_for(kind: type) -> Reducer | None:
@@ -90,10 +88,10 @@ def _reduce_client(_: object, client: Any) -> Any:
 
 def _name_of(member: Any, value: Any) -> str:
     """The variable of the environment that a client's key is from; empty if it is from none."""
-    is_text = type(member) is str and type(value) is str and len(value) >= _SHORTEST
+    is_text = type(member) is str and type(value) is str and len(value) >= SHORTEST
     if not is_text or not _SECRET_MEMBER.fullmatch(member):
         return ""
-    names = [n for n, v in os.environ.items() if v == value and _SECRET_NAME.fullmatch(n)]
+    names = [n for n, v in os.environ.items() if v == value and is_private(n, v)]
     return min(names, default="")
 
 

@@ -9,10 +9,9 @@ from collections.abc import Collection, Iterable
 from itertools import compress
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
-from nbckpt.capture.observation.process_state.environment import is_secret
 from nbckpt.llm.http_request import HttpRequest
 from nbckpt.llm.request_keys import KEYS_IN_URLS
-from nbckpt.text.secret_texts import secrets_of_environment
+from nbckpt.text.secret_texts import is_private, secrets_of_environment
 from nbckpt.timeline.recordings import Headers
 
 _SECRET_HEADER = re.compile(r"auth|cookie|key|token|secret|signature", re.IGNORECASE)
@@ -33,7 +32,7 @@ def secrets_of(asked: HttpRequest, more: Iterable[str] = ()) -> list[bytes]:
         Others, which count as these do.
     """
     found = {*more, *secrets_of_environment()}
-    found |= {value for name, value in os.environ.items() if is_secret(name, value)}
+    found |= {value for name, value in os.environ.items() if is_private(name, value)}
     for name, value in asked.headers:
         if _SECRET_HEADER.search(name):
             found.add(value)

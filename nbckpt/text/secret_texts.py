@@ -69,6 +69,8 @@ _SCHEME = re.compile(r"(?:Bearer|Basic|Token) (?=\S+\Z)", re.IGNORECASE)
 _OF_ENVIRONMENT = re.compile(
     r"key|token|secret|pass|pwd|credential|dsn|auth|conn|(?:^|_)pat(?:_|$)", re.IGNORECASE
 )
+_URL_WITH_ANY_PASSWORD = re.compile(r"://[^/@\s:]*:[^/@\s]+@")
+_PRIVATE = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)
 _STANDS_FOR_ANOTHER = re.compile(r"[$<*{%]|(?:env|arn|file|https?|keyring):", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z0-9]+")
 _PATH = re.compile(r"[/~.]|[A-Za-z]:\\")
@@ -186,6 +188,17 @@ _environment = _Environment()
 secrets_of_environment = _environment.secrets
 secrets_seen = _environment.seen
 pattern_of_environment = _environment.pattern
+
+
+def is_private(name: str, value: str) -> bool:
+    """True if what the environment says under a name is not written as that variable's value.
+
+    It need not be by chance as what `is_secret_of_environment` finds: nothing else is compared
+    with it than members of a client that have such names, too.
+    """
+    if _URL_WITH_ANY_PASSWORD.search(value):
+        return True
+    return len(value) >= SHORTEST and _PRIVATE.search(name) is not None
 
 
 def is_secret_of_environment(name: str, value: str) -> bool:

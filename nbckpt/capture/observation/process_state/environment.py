@@ -14,11 +14,7 @@ from nbckpt.capture.observation.process_state.kinds import ABSENT, Change, Impor
 from nbckpt.capture.observation.process_state.state_json import secret_json
 from nbckpt.digests import Json
 from nbckpt.runtime.dict_version import version_of
-
-_SECRET_NAME = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)
-_SECRET_VALUE = re.compile(r"://[^/@\s:]*:[^/@\s]+@")
-_SHORTEST = 8
-"""Characters of the shortest secret: `TOKENIZERS_PARALLELISM=false` is not one."""
+from nbckpt.text.secret_texts import is_private
 
 _OF_OTHERS = re.compile(
     r"""JPY_\w+ | PYDEVD\w* | (LINES|COLUMNS|PWD|OLDPWD|SHLVL|_)
@@ -33,15 +29,8 @@ _SETTER = re.compile(r"^(set_|[Cc]onfig|[Oo]ption)")
 _FORMATTING = re.compile(r"POLARS_(FMT|TABLE)_\w+")
 
 
-def is_secret(name: str, value: str) -> bool:
-    """True if a variable of the environment must not be written."""
-    if _SECRET_VALUE.search(value):
-        return True
-    return len(value) >= _SHORTEST and _SECRET_NAME.search(name) is not None
-
-
 def _encoded(name: str, value: str) -> Json:
-    return secret_json(value) if is_secret(name, value) else value
+    return secret_json(value) if is_private(name, value) else value
 
 
 class Environment(Kind):
