@@ -124,15 +124,18 @@ class _Removal:
         return {k: v for k, v in new.items() if kind != STEP or k not in ("blob", "size_bytes")}
 
     def _checkpoint(self, record: Record, new: Record) -> Record:
-        held = self._timeline.manifest(record["id"]).items()
-        if refused := [_refusal(n, v.type_name) for n, v in held if v.blob in self._blobs]:
+        held = self._timeline.manifest(record["id"])
+        if refused := [_refusal(n, v.type_name) for n, v in held.items() if v.blob in self._blobs]:
             new = {**new, "refused": [*new.get("refused", ()), *refused]}
         if gone := [v for v in variables_of(record) if v["blob"] in self._blobs]:
             for member in ("changed", "carried"):
                 stays = [v for v in new.get(member, ()) if v["blob"] not in self._blobs]
                 new = {**new, member: stays} if member in new else new
-            before = [*new.get("removed", ()), *(v["name"] for v in gone)]
-            new = {**new, "removed": sorted(dict.fromkeys(before))}
+            parent = str(record.get("parent"))
+            known = parent in self._timeline.checkpoints
+            before = self._timeline.manifest(parent) if known else {}
+            removed = [*new.get("removed", ()), *(v["name"] for v in gone if v["name"] in before)]
+            new = {**new, "removed": sorted(dict.fromkeys(removed))} if removed else new
             self.taken.update(_names_of(record, gone))
         if record.get("outputs") in self._new:
             new = {**new, "outputs": self._new[record["outputs"]][0]}

@@ -168,6 +168,8 @@ def _texts(value: object, member: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _place(record: Record, member: str) -> str:
+    if record["kind"] == member and "checkpoint" in record:  # a note, or a tag
+        return f"the {member} of checkpoint {record['checkpoint']!r}"
     name = record.get("name") or record.get("step") or record.get("id", "")
     shown = {"cell.source": "the text of the cell", "joined.source": "the text of a cell"}
     what = shown.get(member, f"{member!r}")

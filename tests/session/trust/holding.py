@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pyarrow.parquet as pq
+
 from nbckpt.errors import NbckptError
 from nbckpt.storage.store import Store
 
@@ -18,6 +20,8 @@ def holding(folder: Path, *secrets: str) -> set[str]:
 
     files = {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
     found = {p.name for p, data in files.items() if is_in(data)}
+    tables = [p for p in files if p.suffix == ".parquet"]
+    found |= {p.name for p in tables if is_in(repr(pq.read_table(p).to_pylist()).encode())}
     store = Store.open(folder, create=False)
     for digest in {
         d.decode() for data in files.values() for d in re.findall(rb"[0-9a-f]{64}", data)

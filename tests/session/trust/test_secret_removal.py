@@ -26,6 +26,8 @@ CELLS = {
     "value": "%%checkpoint value\nk = 'zq8f-' + 'Lk2vN0xTe5uWb7c'\nn = 2",
     "pair": "%%checkpoint pair\na = [k]\nb = {'a': a}\nc = 3",
     "table": "%%checkpoint table\nimport pandas as pd\nd = pd.DataFrame({'t': [k, 'b']})",
+    "asked": "%%checkpoint asked\nimport nbckpt\n"
+    "v = len(nbckpt.sql(\"from variable('d', 'table')\").fetchall())",
     "shown": "%%checkpoint shown\ny = 4\nprint('it is', k)\nk",
     "step": "%%checkpoint step\nimport nbckpt\n@nbckpt.step\ndef f(i): return [i, k]\nz = len(f(1))",
     "items": "%%checkpoint items\nw = len(nbckpt.map(lambda i: [i, k], [1, 2]))",
