@@ -13,6 +13,7 @@ from nbckpt.llm import providers, request_keys, scope
 from nbckpt.llm.answer_owners import AnswerOwners
 from nbckpt.llm.budget_turns import Turn
 from nbckpt.llm.call import Call
+from nbckpt.llm.endpoint_kinds import MAKES
 from nbckpt.llm.flights import Landed
 from nbckpt.llm.http_request import HttpRequest
 from nbckpt.llm.occurrence import Occurrence, occurrence_of
@@ -226,6 +227,8 @@ class Recorder:
     def _answered(self, question: Question, landed: Landed) -> Call:
         """A call that is not sent."""
         self.outcomes.count("replayed", question.endpoint.provider, question.scope)
+        if question.endpoint.kind.name in MAKES:
+            self.outcomes.note_made_before(question.scope.step)
         if (recording := landed.recording) is not None:
             self._owners.gives(self._session, recording.id)
             question.scope.save(
@@ -242,8 +245,8 @@ class Recorder:
 
 def _endpoint(asked: HttpRequest, members: Mapping[str, Any] | None, hosts: str) -> Endpoint | None:
     """Endpoint of a request; None if it is neither a model call nor to a host that is named."""
-    endpoint = providers.endpoint_of(asked.method, asked.url)
+    endpoint = providers.endpoint_of(asked, members)
     host = host_named(hosts, asked.method, asked.url)
-    if endpoint is not None and providers.is_asked_as(endpoint, members):
+    if endpoint is not None:
         return endpoint._replace(provider=host.provider) if host and host.provider else endpoint
     return None if host is None else providers.raw_endpoint(asked.url, host.provider)
