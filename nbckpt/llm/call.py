@@ -196,7 +196,10 @@ class Call:
         self._decode = bodies.decoder(self.header("content-encoding"))
         kind = self.question.endpoint.kind
         is_data = self.is_streamed or "json" in media_type
-        if not 200 <= status < 300:
+        if 300 <= status < 400 and kind.method == "GET":  # where it is: that is asked for next
+            self.is_over = True
+            self._writer.passed(self, "")
+        elif not 200 <= status < 300:
             self.failed(f"HTTP {status}")
         elif not kind.takes_any and ("html" in media_type or (kind.is_json and not is_data)):
             self.failed(f"an answer of type {media_type or 'unknown'}")

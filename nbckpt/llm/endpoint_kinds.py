@@ -49,6 +49,11 @@ class Kind(NamedTuple):
     is_own: bool = False
     until: Mapping[str, frozenset[object]] = {}
 
+    @property
+    def is_read(self) -> bool:
+        """True if equal requests are no samples: they read what is there."""
+        return self.method == "GET" or bool(self.until)
+
 
 _DONE = re.compile(rb"\ndata: ?\[DONE\]")
 _LAST_LINE = re.compile(rb'"done": ?true')

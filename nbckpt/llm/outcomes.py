@@ -19,8 +19,9 @@ class CallOutcomes:
     seen
         Model calls by provider, those outside of steps, too.
     counts
-        How many were ``recorded``, ``replayed``, ``failed``, ``partial``, ``passed`` through, and
-        ``stopped`` before they were sent, each per provider.
+        How many were ``recorded``, ``replayed``, ``failed``, ``partial``, ``passed`` through,
+        ``followed`` by others as there is more to come, and ``stopped`` before they were sent, each
+        per provider.
     """
 
     def __init__(self, session: Session) -> None:

@@ -156,7 +156,9 @@ class Recorder:
 
     def _alone(self, question: Question, *, blocks: bool) -> Call:
         """A call with a place of its own among its equals."""
-        question = question._replace(occurrence=self._occurrence(question.scope, question.request))
+        if not question.endpoint.kind.is_read:
+            occurrence = self._occurrence(question.scope, question.request)
+            question = question._replace(occurrence=occurrence)
         if question.mode == "record":
             return self._admitted(Call(self._writer, question), blocks=blocks)
         found = self._lookup.answer(question)

@@ -109,7 +109,7 @@ class RecordingWriter:
         question = call.question
         self._budget.failed(call, "")
         call.give_up()
-        self.outcomes.count("passed", question.endpoint.provider)
+        self.outcomes.count("followed", question.endpoint.provider)
         if failure:
             self.outcomes.notify_missed(
                 question.asked.url,

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import anthropic
@@ -15,10 +19,13 @@ import pytest
 from google import genai
 from mistralai.client import Mistral
 
-from nbckpt.llm import scope
+from nbckpt.config.budget_rule import budget_of
+from nbckpt.llm import current, scope
+from nbckpt.llm.calls_text import calls_text
 from nbckpt.session.session import Session
 from tests.llm.asking import failures_of, records_of
 from tests.llm.jobs_server import Jobs
+from tests.running import environment
 
 CASES: dict[str, Callable[[Jobs], Any]] = {}
 
@@ -193,7 +200,50 @@ def test_what_goes_on_is_asked_for_again_and_not_made_again(
     polls = [n for asked, n in jobs.asked.items() if asked.startswith("GET") and n > 1]
     assert polls[0] >= 3
     kept = [r["endpoint"] for r in records_of(recorded)]
-    assert kept.count("poll") == 1 + (name == "a batch of anthropic")  # whose results ask once more
+    assert kept.count("poll") == 1
+
+
+MAKES = """
+import os, signal, sys
+from pathlib import Path
+import nbckpt, openai
+from nbckpt.llm import scope
+session = nbckpt.open(Path(sys.argv[1]), namespace={})
+client = openai.OpenAI(base_url=sys.argv[2], api_key="offline", max_retries=0)
+with scope.entered("step"):
+    for n in range(5):
+        batch = client.batches.create(
+            input_file_id=f"file-{n}", endpoint="/v1/embeddings", completion_window="24h"
+        )
+        for _ in range(4 if n % 2 else 1):
+            batch = client.batches.retrieve(batch.id)
+        print(batch.id, flush=True)
+        if n + 1 == int(sys.argv[3]):
+            os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.slow
+def test_killed_after_some_of_several_batches_none_is_made_twice(
+    jobs: Jobs, tmp_path: Path
+) -> None:
+    def run(dies_after: int) -> tuple[int, list[str]]:
+        told = [str(tmp_path / ".nbckpt"), f"{jobs.url}/v1", str(dies_after)]
+        command = [sys.executable, "-c", MAKES, *told]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment())
+        return done.returncode, done.stdout.split()
+
+    first = run(2)
+    second = run(4)
+    third = run(9)
+
+    assert [first[0], second[0], third[0]] == [-9, -9, 0]
+    assert third[1][:4] == second[1]
+    assert second[1][:2] == first[1]
+    assert jobs.made("batches") == 5
+    assert len(set(third[1])) == 5
+    polls = [n for asked, n in jobs.asked.items() if asked.startswith("GET batches")]
+    assert sorted(polls) == [1, 2, 3, 3, 3]  # what has ended is asked for no more
 
 
 def test_a_job_that_fails_is_told_of_with_the_next_move(jobs: Jobs, recorded: Session) -> None:
@@ -232,6 +282,47 @@ def test_a_step_that_sends_nothing_follows_nothing(jobs: Jobs, recorded: Session
         )
         with scope.recording("only"), pytest.raises(ReplayError, match="openai poll"):
             client.batches.retrieve(batch.id)
+
+
+def test_a_budget_counts_a_job_when_it_is_begun(jobs: Jobs, recorded: Session) -> None:
+    recorder = current.recorder()
+    assert recorder is not None
+    recorded.settings = replace(recorded.settings, prices="m=1000/1000")
+    recorder.budget.set(budget_of("5"))
+    with scope.entered("step"), _openai(jobs) as client:
+        begun = client.responses.create(
+            model="m", input="hi", background=True, max_output_tokens=100
+        )
+        paid = recorder.budget.paid_usd
+        until(lambda: client.responses.retrieve(begun.id), "completed")
+
+    assert paid == recorder.budget.paid_usd > 0.1
+    cost = {r["endpoint"]: r.get("cost_usd") for r in records_of(recorded)}
+    assert cost == {"responses": None, "poll": pytest.approx(0.007)}
+
+
+def test_what_is_seen_of_a_job_is_counted(jobs: Jobs, recorded: Session) -> None:
+    with scope.entered("step"):
+        a_response_in_the_background(jobs)
+
+    recorder = current.recorder()
+    assert recorder is not None
+    assert calls_text(recorder.outcomes) == (
+        "4 of openai (2 recorded, 2 asked while something ran there)"
+    )
+
+
+def test_where_a_file_lies_is_no_answer(recorded: Session) -> None:
+    url = "https://api.openai.com/v1/files/file-1/content"
+
+    def answer(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(302, headers={"location": "https://files.example/1"})
+
+    with scope.entered("step"), httpx.Client(transport=httpx.MockTransport(answer)) as client:
+        assert client.get(url).status_code == 302
+
+    assert records_of(recorded) == []
+    assert failures_of(recorded) == []
 
 
 def test_what_a_batch_took_is_told_by_its_end(jobs: Jobs, recorded: Session) -> None:
