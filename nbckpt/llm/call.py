@@ -28,6 +28,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _TAIL = 64
 """Bytes of what came before that a mark of a stream may begin in."""
+_NOT_YET = 202
 _STREAMS = ("event-stream", "eventstream", "ndjson", "stream+json")
 """Parts of the media types of streams."""
 
@@ -196,7 +197,7 @@ class Call:
         self._decode = bodies.decoder(self.header("content-encoding"))
         kind = self.question.endpoint.kind
         is_data = self.is_streamed or "json" in media_type
-        if 300 <= status < 400 and kind.method == "GET":  # where it is: that is asked for next
+        if kind.is_read and (status == _NOT_YET or 300 <= status < 400):  # asked for once more
             self.is_over = True
             self._writer.passed(self, "")
         elif not 200 <= status < 300:

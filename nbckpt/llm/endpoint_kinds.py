@@ -199,6 +199,9 @@ _OF_OTHERS = (
 )  # fmt: skip
 
 _JOBS = (
+    _kind("chat", "perplexity", "async/chat/completions", "request", **_COMMON),
+    _poll("perplexity", f"async/chat/completions/{_ONE}", "status", "COMPLETED"),
+    _poll("x_ai", f"chat/deferred-completion/{_ONE}", "object", "chat.completion"),
     _kind("batches", "anthropic", "messages/batches", "requests"),
     _poll("anthropic", f"messages/batches/{_ONE}", "processing_status", "ended"),
     _result("anthropic", f"messages/batches/{_ONE}/results"),

@@ -57,6 +57,8 @@ _WATCHED = re.compile(rf"(?:^|[/.@-])(?:{_NAMES}|{_BEDROCK}|{_BY_REGION})(?=[:/?
 _SDKS = (
     (re.compile(r"^\w*AzureOpenAI\w*/Python"), "azure.ai.openai"),
     (re.compile(r"^\w*OpenAI\w*/Python"), "openai"),
+    (re.compile(r"^\w*AnthropicBedrock\w*/Python"), "aws.bedrock"),
+    (re.compile(r"^\w*AnthropicVertex\w*/Python"), "gcp.vertex_ai"),
     (re.compile(r"^\w*Anthropic\w*/Python"), "anthropic"),
     (re.compile(r"(?:^|\s)google-genai-sdk/"), "gcp.gemini"),
     (re.compile(r"\bmistralai$|^mistral-client"), "mistral_ai"),

@@ -30,7 +30,7 @@ _QUICK = {
         r"|/conversations|/vector_stores|/videos|/files|/uploads|cancel"
     ),
     "GET": re.compile(
-        r"/(?:batches|batchPredictionJobs|file_batches|files|interactions|jobs|operations"
+        r"/(?:async/chat|batches|batchPredictionJobs|deferred-completion|file_batches|files|interactions|jobs|operations"
         r"|model-invocation-job|predictions|responses|videos)/"
     ),
     "DELETE": re.compile(

@@ -14,7 +14,7 @@ import pytest
 
 from nbckpt.llm import scope, unseen_traffic
 from nbckpt.session.session import Session
-from tests.llm.asking import records_of, states_of
+from tests.llm.asking import failures_of, records_of, states_of
 
 SAID = [{"role": "user", "content": "hi"}]
 CHAT = {"model": "m", "messages": SAID}
@@ -24,6 +24,10 @@ ANTHROPICS = {"content": [], "usage": {"input_tokens": 3, "output_tokens": 4}}
 COHERES = {"usage": {"billed_units": {"input_tokens": 3, "output_tokens": 4}, "tokens": {}}}
 BILLED = {"meta": {"api_version": {}, "billed_units": {"input_tokens": 3, "output_tokens": 4}}}
 TOTAL = {"usage": {"total_tokens": 3}}
+MESSAGE = {
+    "id": "m", "type": "message", "role": "assistant", "model": "claude-sonnet-4", "content": [],
+    "stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 3, "output_tokens": 4},
+}  # fmt: skip
 NOTHING: dict[str, Any] = {"id": "x"}
 GOOGLE = "https://us-east5-aiplatform.googleapis.com/v1/projects/p/locations/l"
 CLAUDE = f"{GOOGLE}/publishers/anthropic/models/claude-sonnet-4@1"
@@ -146,6 +150,12 @@ CASES = [
     Case("https://api.deepseek.com/chat/completions", CHAT, OPENAIS,
          ("deepseek", "chat", "m", 3, 4)),
     Case("https://api.x.ai/v1/chat/completions", CHAT, OPENAIS, ("x_ai", "chat", "m", 3, 4)),
+    Case("https://api.x.ai/v1/chat/deferred-completion/7", None,
+         {"object": "chat.completion", **OPENAIS}, ("x_ai", "poll", "", 3, 4), "GET"),
+    Case("https://api.perplexity.ai/async/chat/completions", {"request": CHAT}, NOTHING,
+         ("perplexity", "chat", "", None, None)),
+    Case("https://api.perplexity.ai/async/chat/completions/7", None,
+         {"status": "COMPLETED", "response": OPENAIS}, ("perplexity", "poll", "", 3, 4), "GET"),
     Case("https://api.mistral.ai/v1/conversations", {"inputs": "hi", "model": "m"}, OPENAIS,
          ("mistral_ai", "chat", "m", 3, 4)),
     Case("http://127.0.0.1:8000/v1/chat/completions", CHAT, OPENAIS,
@@ -354,6 +364,64 @@ def test_a_last_event_in_pieces_is_kept_of_an_async_client_that_leaves_after_it(
         assert asyncio.run(ask())
 
     assert states_of(recorded) == ["done"]
+
+
+def test_what_is_not_there_yet_is_asked_for_again(recorded: Session) -> None:
+    case = Case(
+        "https://api.x.ai/v1/chat/deferred-completion/7", None, {}, ("", "", "", None, None), "GET"
+    )
+    whole = {"object": "chat.completion", **OPENAIS}
+
+    assert sent(case, lambda _: httpx.Response(202)) == ""
+    first = sent(case, lambda _: httpx.Response(200, json=whole))
+
+    assert sent(case, off) == first != ""
+    assert failures_of(recorded) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("streamed", [False, True])
+def test_claude_on_vertex_is_replayed_through_its_sdk(streamed: bool, recorded: Session) -> None:
+    import anthropic
+    import httpx2
+
+    events = [
+        {"type": "message_start", "message": MESSAGE},
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": "end_turn"},
+            "usage": {"output_tokens": 4},
+        },
+        {"type": "message_stop"},
+    ]
+    text = "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events)
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(str(request.url))
+        if not streamed:
+            return httpx2.Response(200, json=MESSAGE)
+        return httpx2.Response(200, text=text, headers={"content-type": "text/event-stream"})
+
+    asked: list[str] = []
+    for token in ("one", "two"):
+        with (
+            scope.entered("step"),
+            anthropic.AnthropicVertex(
+                access_token=token,
+                project_id="p",
+                region="us-east5",
+                http_client=httpx2.Client(transport=httpx2.MockTransport(answer)),
+            ) as client,
+        ):
+            said: Any = {"model": "claude-sonnet-4@1", "max_tokens": 9, "messages": SAID}
+            made = client.messages.create(**said, stream=streamed)
+            if streamed:
+                list(made)
+
+    assert len(asked) == 1
+    (record,) = records_of(recorded)
+    assert (record["provider"], record["endpoint"]) == ("gcp.vertex_ai", "messages")
+    assert (record["tokens_in"], record["tokens_out"]) == (3, 4)
 
 
 @pytest.mark.slow
