@@ -173,6 +173,13 @@ class Recorder:
             self.outcomes.count("stopped", question.endpoint.provider)
             raise ReplayError(self._lookup.format_missing(question))
         self._lookup.near_misses.note(question)
+        if name := self._lookup.growing.changed(question):
+            self.outcomes.notify_missed(
+                f"{name} in {question.scope.step}",
+                f"step {question.scope.step!r} goes on in {name}, which holds what an earlier run"
+                " of it put there and this one did not: `%rerun --fresh` or"
+                " `with nbckpt.recording(mode='record')` begins with a new one",
+            )
         return self._admitted(Call(self._writer, question), blocks=blocks)
 
     def _coalesced(self, question: Question, *, blocks: bool) -> Call:
@@ -229,6 +236,7 @@ class Recorder:
     def _answered(self, question: Question, landed: Landed) -> Call:
         """A call that is not sent."""
         self.outcomes.count("replayed", question.endpoint.provider, question.scope)
+        self._lookup.growing.replayed(question, landed)
         if question.endpoint.kind.name in MAKES:
             self.outcomes.note_made_before(question.scope.step)
         if (recording := landed.recording) is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -169,9 +169,11 @@ CASES = [
 
 
 @pytest.fixture(autouse=True)
-def _unseen() -> None:
+def _unseen() -> Iterator[None]:
     """As if no test had asked anybody before."""
     unseen_traffic._seen.clear()
+    yield
+    unseen_traffic.passed.clear()
 
 
 def answering(answer: Callable[[httpx.Request], httpx.Response]) -> httpx.Client:

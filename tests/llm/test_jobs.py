@@ -273,6 +273,34 @@ def test_what_is_gone_is_told_of_with_the_next_move(jobs: Jobs, recorded: Sessio
     assert told.startswith("openai no longer knows something that step 'step' asks for (HTTP 404)")
 
 
+@pytest.mark.parametrize(
+    ("then", "is_told"),
+    [(["one"], False), (["one", "two", "three"], False), (["one", "other"], True), (["x"], True)],
+)
+def test_a_conversation_that_holds_what_an_earlier_run_said_is_told_of(
+    then: list[str], is_told: bool, jobs: Jobs, recorded: Session
+) -> None:
+    for questions in (["one", "two"], then):
+        with scope.entered("step"), _openai(jobs) as client:
+            conversation = client.conversations.create().id
+            for text in questions:
+                client.responses.create(model="m", input=text, conversation=conversation)
+
+    told = [text for text in recorded.writes.news if "goes on in conv_1" in text]
+    assert len(told) == is_told
+    assert jobs.made("conversations") == 1
+
+
+def test_another_search_in_a_vector_store_is_told_of_nothing(jobs: Jobs, recorded: Session) -> None:
+    for query in ("one", "two"):
+        with scope.entered("step"), _openai(jobs) as client:
+            store = client.vector_stores.create(name="notes").id
+            client.vector_stores.search(store, query=query)
+
+    assert jobs.made("search") == 2
+    assert not [text for text in recorded.writes.news if "goes on in" in text]
+
+
 def test_a_step_that_sends_nothing_follows_nothing(jobs: Jobs, recorded: Session) -> None:
     from nbckpt.errors import ReplayError
 
