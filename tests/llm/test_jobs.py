@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import subprocess
@@ -137,6 +138,20 @@ def a_batch_of_gemini(jobs: Jobs) -> Any:
 
 
 @case
+def a_batch_of_gemini_over_aiohttp(jobs: Jobs) -> Any:
+    said: Any = [{"contents": [{"parts": [{"text": "hi"}], "role": "user"}]}]
+
+    async def ask() -> str:
+        async with _genai(jobs).aio as client:
+            batch = await client.batches.create(model="gemini-2.5-flash", src=said)
+            while str(batch.state) != "JobState.JOB_STATE_SUCCEEDED":
+                batch = await client.batches.get(name=str(batch.name))
+            return str(batch.model_dump_json(exclude={"sdk_http_response"}))
+
+    return asyncio.run(ask())
+
+
+@case
 def a_file_of_gemini(jobs: Jobs) -> Any:
     client = _genai(jobs)
     file = client.files.upload(file=io.BytesIO(b"text"), config={"mime_type": "text/plain"})
@@ -160,6 +175,7 @@ def a_batch_of_mistral(jobs: Jobs) -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession")
 @pytest.mark.parametrize("name", CASES)
 def test_what_was_made_is_made_once_and_read_back_with_the_provider_stopped(
     name: str, jobs: Jobs, recorded: Session
