@@ -9,14 +9,14 @@ from concurrent.futures import Future
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
-from nbckpt.llm import asked_usage, bodies, providers
+from nbckpt.llm import asked_usage, bodies, endpoint_kinds
 from nbckpt.llm.asked_usage import AskedUsage
 from nbckpt.llm.flights import Flight
 from nbckpt.llm.http_request import RecordedResponse
 from nbckpt.llm.outcomes import CallOutcomes
 from nbckpt.llm.question import Question
 from nbckpt.llm.step_scope import Scope
-from nbckpt.llm.usage import Usage, usage_of
+from nbckpt.llm.usage import Usage, usage_in_headers, usage_of
 from nbckpt.runtime import clock
 from nbckpt.runtime.collected import when_outside
 from nbckpt.runtime.interrupts import held
@@ -31,6 +31,9 @@ _R = TypeVar("_R")
 _TELL_OF_ENDS = (__name__, "nbckpt.llm.seams")
 _TAIL = 64
 """Bytes of what came before that a mark of a stream may begin in."""
+_NOT_YET = 202
+_STREAMS = ("event-stream", "eventstream", "ndjson", "stream+json")
+"""Parts of the media types of streams."""
 
 
 def _harmless(method: Callable[_P, _R]) -> Callable[_P, _R | None]:
@@ -62,6 +65,9 @@ class CallWriter(Protocol):
 
     def failed(self, call: Call, error: BaseException | str) -> None:
         """Note that a call was not answered."""
+
+    def passed(self, call: Call, failure: str) -> None:
+        """Let an answer pass that is not the last: a job goes on, or has ended in `failure`."""
 
 
 class Call:
@@ -121,7 +127,8 @@ class Call:
         self._is_framed = True
         self._decode: Callable[[bytes], bytes] | None = bytes
         self._tail = b"\n"  # marks stand at the beginning of a line
-        self._has_ended = self._is_enough = self._has_failed = False
+        self._has_ended = self._is_enough = self._has_failed = self._is_complete = False
+        self._passes: str | None = None  # what an answer says that is not the last
         self._written = 0  # bytes that the newest record has
 
     @property
@@ -189,11 +196,14 @@ class Call:
         if self.flight is not None:
             self.flight.touch()
         media_type = self.header("content-type").lower()
-        self.is_streamed = "event-stream" in media_type or "ndjson" in media_type
+        self.is_streamed = any(name in media_type for name in _STREAMS)
         self._decode = decoder(self.header("content-encoding"))
         kind = self.question.endpoint.kind
         is_data = self.is_streamed or "json" in media_type
-        if not 200 <= status < 300:
+        if kind.is_read and (status == _NOT_YET or 300 <= status < 400):  # asked for once more
+            self.is_over = True
+            self._writer.passed(self, "")
+        elif not 200 <= status < 300:
             self.failed(f"HTTP {status}")
         elif not kind.takes_any and ("html" in media_type or (kind.is_json and not is_data)):
             self.failed(f"an answer of type {media_type or 'unknown'}")
@@ -211,7 +221,7 @@ class Call:
         self.chunks.append(bytes(data))
         if self.flight is not None:
             self.flight.touch()
-        if not self.is_streamed or self._has_ended:
+        if not self.is_streamed or self._is_complete:
             return None
         is_last = self._look_at(data)
         return self._keep("done") if is_last and not self._has_failed else None
@@ -225,6 +235,9 @@ class Call:
             self.failed(problem)
             return None
         self.is_over = True
+        if self._passes is not None:
+            self._writer.passed(self, self._passes)
+            return None
         return self._keep("done")
 
     @_harmless
@@ -286,15 +299,19 @@ class Call:
             self._decode = None
             return False
         window, kind = self._tail + text, self.question.endpoint.kind
+        after = text if self._has_ended else b""
         self._tail = window[-_TAIL:]
-        if providers.FAILED.search(window):
+        if endpoint_kinds.FAILED.search(window):
             self._has_failed = True
-        if kind.ends is not None and kind.ends.search(window):
+        if not self._has_ended and kind.ends and (found := kind.ends.search(window)):
             self._has_ended = True
+            after = window[found.end() :]
         if kind.enough is not None and kind.enough.search(window):
             self._is_enough = True
             self.scope.said_all.add(self)
-        return self._has_ended
+        # What the last event holds besides may be long, and come in more pieces.
+        self._is_complete = self._has_ended and b"\n" in after
+        return self._is_complete
 
     def _problem(self) -> str:
         """Why the complete body is no answer; empty if it is one."""
@@ -313,9 +330,12 @@ class Call:
             value = json.loads(text)
         except (ValueError, RecursionError):
             return "" if kind.takes_any else "an answer that is no JSON"
+        if not endpoint_kinds.has_ended(kind, value):
+            self._passes = endpoint_kinds.failure_in(kind, value)
+            return ""
         if isinstance(value, dict) and value.get("error") and not kind.takes_any:
             return "an answer that says that it failed"
-        self.usage = usage_of([value])
+        self.usage = usage_of([usage_in_headers(self.header), value])
         return ""
 
     def _keep(self, state: Outcome) -> Future[None] | None:
@@ -323,20 +343,12 @@ class Call:
             return None
         if self.is_streamed:
             text = decoded(b"".join(self.chunks), self.header("content-encoding")) or b""
-            takes_any = self.question.endpoint.kind.takes_any
-            if state == "done" and not takes_any and bodies.has_broken_event(text):
-                self.failed("an event that is no JSON")
+            takes_any, kind = self.question.endpoint.kind.takes_any, self.header("content-type")
+            if state == "done" and not takes_any and bodies.has_broken_event(text, kind):
+                self.failed("an event that was broken off")
                 return None
             told = [self.extra.event] if self.extra is not None and self.extra.event else []
-            self.usage = usage_of([*_telling_events(text), *told])
-            self.events = [] if self.usage.told else list(bodies.events_in(text))
+            self.usage = usage_of([*bodies.telling_events(text, kind), *told])
+            self.events = [] if self.usage.told else list(bodies.events_in(text, kind))
         self._written = self.size if state == "done" else 0
         return self._writer.keep(self, state)
-
-
-def _telling_events(text: bytes) -> list[Any]:
-    """Those events of a stream that say what it took."""
-    lines = text.splitlines()
-    first = next((line for line in lines if b"{" in line), b"")
-    telling = [first, *(n for n in lines if b"usage" in n or b"eval_count" in n)]
-    return list(bodies.events_in(b"\n".join(telling)))

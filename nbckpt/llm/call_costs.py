@@ -10,7 +10,8 @@ from nbckpt.config.budget_rule import BudgetRule
 from nbckpt.config.model_prices import Rate, rates_of
 from nbckpt.errors import BudgetError
 from nbckpt.llm import providers
-from nbckpt.llm.cost_bounds import FREE, bound_of, seen_of, thinks_unseen
+from nbckpt.llm.cost_bounds import bound_of, seen_of, thinks_unseen
+from nbckpt.llm.endpoint_kinds import FREE
 from nbckpt.llm.prices import Price, price_of, window_of
 from nbckpt.runtime import clock
 from nbckpt.text.units import usd_text

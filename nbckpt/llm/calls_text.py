@@ -16,6 +16,7 @@ _OUTCOMES = {
     "partial": "cut or left",
     "failed": "failed",
     "stopped": "stopped unsent",
+    "followed": "asked while something ran there",
     "passed": "not in a step, or off",
 }
 

@@ -8,9 +8,7 @@ from typing import Any, NamedTuple
 
 from nbckpt.llm.usage import Usage
 
-FREE = frozenset({"count_tokens", "moderations"})
-"""Kinds of endpoints that providers do not bill."""
-_WITHOUT_ANSWER = frozenset({"embeddings"})
+_WITHOUT_ANSWER = frozenset({"embeddings", "rerank"})
 """Kinds of endpoints that bill what goes in alone."""
 
 _LIMITS = (

@@ -19,8 +19,9 @@ class CallOutcomes:
     seen
         Model calls by provider, those outside of steps, too.
     counts
-        How many were ``recorded``, ``replayed``, ``failed``, ``partial``, ``passed`` through, and
-        ``stopped`` before they were sent, each per provider.
+        How many were ``recorded``, ``replayed``, ``failed``, ``partial``, ``passed`` through,
+        ``followed`` by others as there is more to come, and ``stopped`` before they were sent, each
+        per provider.
     """
 
     def __init__(self, session: Session) -> None:
@@ -28,6 +29,7 @@ class CallOutcomes:
         self.counts: Counter[tuple[str, str]] = Counter()
         self._session = session
         self._missed: set[str] = set()
+        self._made_before: set[str] = set()
         self._lock = threading.Lock()
 
     def count_seen(self, provider: str) -> None:
@@ -41,6 +43,16 @@ class CallOutcomes:
             within.count(outcome, provider)
         with self._lock:
             self.counts[outcome, provider] += 1
+
+    def note_made_before(self, step: str) -> None:
+        """Note that what a step made at a provider was made by an earlier run of it."""
+        with self._lock:
+            self._made_before.add(step)
+
+    def is_made_before(self, step: str) -> bool:
+        """True if something that a step asks for was made by an earlier run of it."""
+        with self._lock:
+            return step in self._made_before
 
     def notify_defect(self, problem: Exception) -> None:
         """Say that a call was not recorded though it should have been."""

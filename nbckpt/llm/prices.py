@@ -23,6 +23,7 @@ _PATIENCE_S = 2.0
 
 # OpenTelemetry's name of a provider → genai-prices'.
 _PROVIDERS = {
+    "aws.bedrock": "aws",
     "azure.ai.inference": "azure",
     "azure.ai.openai": "azure",
     "gcp.gemini": "google",

@@ -1,43 +1,16 @@
-"""Table of the requests that are model calls, and of the ends of their answers. Pure."""
+"""Requests that are model calls: the endpoint of each, its provider and its model. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
-
-class Kind(NamedTuple):
-    """An endpoint that several providers speak.
-
-    Attributes
-    ----------
-    provider
-        Whose it is where the host says nothing, under its OpenTelemetry name.
-    path
-        What the path ends with.
-    needs
-        Members of a JSON body without which it is something else that has such a path. Of what
-        stands in one tuple, one is enough.
-    ends
-        What is in the last event of a stream and in no other.
-    enough
-        What is in a stream that has said everything, though more may come.
-    is_json
-        Whether an answer that is no stream is JSON.
-    takes_any
-        Whether whatever comes back with a good status is an answer.
-    """
-
-    name: str
-    provider: str
-    path: re.Pattern[str]
-    needs: tuple[tuple[str, ...], ...] = ()
-    ends: re.Pattern[bytes] | None = None
-    enough: re.Pattern[bytes] | None = None
-    is_json: bool = True
-    takes_any: bool = False
+from nbckpt.llm.endpoint_kinds import KINDS, RAW, Kind
+from nbckpt.llm.http_request import HttpRequest
+from nbckpt.llm.provider_hosts import owner_of, sdk_of
 
 
 class Endpoint(NamedTuple):
@@ -49,143 +22,115 @@ class Endpoint(NamedTuple):
     path: str
 
 
-_DONE = re.compile(rb"\ndata: ?\[DONE\]")
-_LAST_LINE = re.compile(rb'"done": ?true')
-_MESSAGE_STOP = re.compile(rb'"type": ?"message_stop"')
-_STOP_REASON = re.compile(rb'"stop_reason": ?"')
-_RESPONSE_END = re.compile(rb'"type": ?"response\.(?:completed|incomplete)"')
-_FINISH_REASON = re.compile(rb'"finishReason": ?"')
-FAILED = re.compile(
-    rb'\n(?:event: ?error\b|data: ?\{"(?:error"|type": ?"(?:error|response\.failed)")|\{"error")'
-)
-"""Pattern of the error in a stream that fails after it has begun."""
-
-
-def _kind(name: str, provider: str, path: str, *needs: str, **more: Any) -> Kind:
-    wanted = tuple(tuple(need.split("|")) for need in needs)
-    return Kind(name, provider, re.compile(rf"(?:^|/){path}$"), wanted, **more)
-
-
-KINDS = (
-    _kind("chat", "openai", "chat/completions", "messages", ends=_DONE),
-    _kind("responses", "openai", "responses", "model|prompt", "input|prompt", ends=_RESPONSE_END),
-    _kind(
-        "messages", "anthropic", "messages", "model", "messages",
-        ends=_MESSAGE_STOP, enough=_STOP_REASON,
+_QUICK = {
+    "POST": re.compile(
+        r"completions?|/responses|/messages|[eE]mbed|api/(?:chat|generate)|/images/|/audio/"
+        r"|moderations|/ocr|enerateContent|countTokens|[pP]redict|rerank|/v[12]/(?:chat|generate)"
+        r"|/classify|/interactions|/batch|/model-invocation|/model/|/models/|/cachedContents"
+        r"|/conversations|/vector_stores|/videos|/files|/uploads|cancel"
     ),
-    _kind("count_tokens", "anthropic", "messages/count_tokens", "model", "messages"),
-    _kind("embeddings", "openai", "embeddings", "model", "input"),
-    _kind("embeddings", "ollama", "api/embed(?:dings)?", "model", "input|prompt"),
-    _kind("chat", "ollama", "api/chat", "model", "messages", ends=_LAST_LINE),
-    _kind("generate", "ollama", "api/generate", "model", ends=_LAST_LINE),
-    _kind("chat", "mistral_ai", "agents/completions", "agent_id", "messages", ends=_DONE),
-    _kind("completions", "openai", "(?:fim/)?completions", "model", "prompt", ends=_DONE),
-    _kind("images", "openai", "images/(?:generations|edits|variations)"),
-    _kind("speech", "openai", "audio/speech", "input", is_json=False),
-    _kind("transcription", "openai", "audio/(?:transcriptions|translations)", is_json=False),
-    _kind("moderations", "openai", "moderations", "input"),
-    _kind("ocr", "mistral_ai", "ocr", "model", "document"),
-    _kind("generate", "gcp.gemini", r"[^/]+:(?:streamG|g)enerateContent", enough=_FINISH_REASON),
-    _kind("embeddings", "gcp.gemini", r"[^/]+:(?:batchE|e)mbedContents?"),
-    _kind("count_tokens", "gcp.gemini", r"[^/]+:countTokens"),
-    _kind("images", "gcp.gemini", r"imagen[^/]*:predict"),
-)  # fmt: skip
-
-HOSTS = (
-    ("api.openai.com", "openai"),
-    ("api.anthropic.com", "anthropic"),
-    ("openai.azure.com", "azure.ai.openai"),
-    ("services.ai.azure.com", "azure.ai.inference"),
-    ("aiplatform.googleapis.com", "gcp.vertex_ai"),
-    ("generativelanguage.googleapis.com", "gcp.gemini"),
-    ("api.mistral.ai", "mistral_ai"),
-    ("api.groq.com", "groq"),
-    ("api.deepseek.com", "deepseek"),
-    ("api.x.ai", "x_ai"),
-    ("api.perplexity.ai", "perplexity"),
-    ("openrouter.ai", "openrouter"),
-    ("api.together.xyz", "together"),
-    ("api.fireworks.ai", "fireworks"),
-)
-"""Ending of a host's name, and the provider that it belongs to."""
-
-RAW = Kind("raw", "", re.compile(""), ends=_DONE, is_json=False, takes_any=True)
-"""Whatever is asked of a host that the user names."""
-
-_UNKNOWN = (
-    "api.ai21.com", "api.cerebras.ai", "api.cohere.ai", "api.cohere.com", "api.replicate.com",
-    "api.sambanova.ai", "api.voyageai.com", "router.huggingface.co",
-)  # fmt: skip
-"""Hosts of models whose paths are in no table."""
-
-_NAMES = "|".join(re.escape(name) for name in (*(ending for ending, _ in HOSTS), *_UNKNOWN))
-_WATCHED = re.compile(
-    rf"(?:^|[/.@-])(?:{_NAMES}|bedrock-runtime[a-z0-9.-]*\.amazonaws\.com)(?=[:/?#]|$)"
-)
-
-_QUICK = re.compile(
-    r"completions|/responses|/messages|[eE]mbed|api/(?:chat|generate)|/images/|/audio/|moderations|/ocr"
-    r"|enerateContent|countTokens|:predict"
-)
+    "GET": re.compile(
+        r"/(?:async/chat|batches|batchPredictionJobs|deferred-completion|file_batches|files|interactions|jobs|operations"
+        r"|model-invocation-job|predictions|responses|videos)/"
+    ),
+    "DELETE": re.compile(
+        r"/(?:batches|jobs|cachedContents|conversations|files|interactions|responses|vector_stores)/"
+    ),
+}
 
 
 def may_be_call(method: str, url: str) -> bool:
     """True if a request is worth a closer look: quick, for each request of any kind."""
-    return method == "POST" and _QUICK.search(url) is not None
+    quick = _QUICK.get(method)
+    return quick is not None and quick.search(url) is not None
 
 
-def watched(place: str) -> bool:
-    """True if a URL, or the name of a host, is one of a provider of models."""
-    return _WATCHED.search(place) is not None
-
-
-def is_known(host: str) -> bool:
-    """True if a table tells which requests to a host are model calls."""
-    return _owner_of(host) is not None
+def is_call(method: str, url: str, headers: Iterable[tuple[Any, Any]]) -> bool:
+    """True if a request goes where model calls go, whatever its body asks."""
+    if not may_be_call(method, url):
+        return False
+    host, _, kinds = _place_of(method, url)
+    return bool(kinds) and any(map(_teller(host, headers), kinds))
 
 
 def raw_endpoint(url: str, provider: str) -> Endpoint:
     """Endpoint on a host that the user names, for a path that no table has."""
     parts = urlsplit(url)
     host = parts.hostname or ""
-    return Endpoint(provider or _owner_of(host) or host, RAW, host, parts.path.rstrip("/"))
+    return Endpoint(provider or owner_of(host) or host, RAW, host, parts.path.rstrip("/"))
 
 
-def endpoint_of(method: str, url: str) -> Endpoint | None:
-    """The endpoint that a request goes to; None if that is none of a model's."""
-    if not may_be_call(method, url):
+def endpoint_of(asked: HttpRequest, body: Mapping[str, Any] | None) -> Endpoint | None:
+    """The endpoint that a request goes to; None if it is not a model call.
+
+    Parameters
+    ----------
+    body
+        None if it is no JSON object.
+    """
+    if not may_be_call(asked.method, asked.url):
         return None
-    parts = urlsplit(url)  # Mistral's SDK puts `#stream` behind the path
-    path = parts.path.rstrip("/")
-    for kind in KINDS:
-        if kind.path.search(path):
-            host = parts.hostname or ""
-            return Endpoint(_provider(host, kind), kind, host, path)
+    host, path, kinds = _place_of(asked.method, asked.url)
+    tells = _teller(host, asked.headers)
+    for kind in kinds:
+        if tells(kind) and _takes(kind, body):
+            return Endpoint(_provider(host, kind, asked.headers), kind, host, path)
     return None
 
 
-def is_asked_as(endpoint: Endpoint, body: Mapping[str, Any] | None) -> bool:
-    """True if a body is what the endpoint takes; `body` is None if it is no JSON object."""
+def _teller(host: str, headers: Iterable[tuple[Any, Any]]) -> Callable[[Kind], bool]:
+    """True for kinds of which a host or an SDK tells, where the path alone does not."""
+    owner = owner_of(host)
+
+    def tells(kind: Kind) -> bool:
+        if not (kind.is_common or kind.is_own):
+            return True
+        who = sdk_of(headers) if owner is None else owner
+        return who is not None and (not kind.is_own or who in ("", kind.provider))
+
+    return tells
+
+
+def _provider(host: str, kind: Kind, headers: Iterable[tuple[Any, Any]]) -> str:
+    sdk = sdk_of(headers) if kind.is_common else None
+    return owner_of(host) or sdk or kind.provider
+
+
+class _Place(NamedTuple):
+    """Host and path of a request, and the kinds of endpoints that have such a path."""
+
+    host: str
+    path: str
+    kinds: tuple[Kind, ...]
+
+
+@lru_cache(256)
+def _place_of(method: str, url: str) -> _Place:
+    parts = urlsplit(url)  # Mistral's SDK puts `#stream` behind the path
+    path = parts.path.rstrip("/")
+    found = (kind for kind in KINDS if kind.method == method and kind.path.search(path))
+    return _Place(parts.hostname or "", path, tuple(found))
+
+
+def _takes(kind: Kind, body: Mapping[str, Any] | None) -> bool:
+    """True if a body is what an endpoint takes."""
     if body is None:
-        return not endpoint.kind.needs
-    return all(any(name in body for name in names) for names in endpoint.kind.needs)
+        return not kind.needs
+    return all(any(name in body for name in names) for names in kind.needs)
 
 
 def model_of(endpoint: Endpoint, body: Mapping[str, Any] | None) -> str:
     """The model that is asked: in the body, or in the path."""
-    if body is not None and isinstance(model := body.get("model"), str):
-        return model
-    if found := re.search(r"/(?:models|deployments)/([^/:]+)", endpoint.path):
+    for name in ("model", "modelId"):
+        if body is not None and isinstance(model := body.get(name), str):
+            return model
+    if endpoint.kind.is_own and (found := _OF_TWO_PARTS.search(endpoint.path)):
         return found[1]
+    if found := _IN_PATH.search(endpoint.path):
+        return unquote(found[1])
     return ""
 
 
-def _provider(host: str, kind: Kind) -> str:
-    return _owner_of(host) or kind.provider
-
-
-def _owner_of(host: str) -> str | None:
-    for ending, provider in HOSTS:
-        if host == ending or host.endswith((f".{ending}", f"-{ending}")):
-            return provider
-    return None
+_IN_PATH = re.compile(r"/(?:models?|deployments)/([^/:]+)")
+_OF_TWO_PARTS = re.compile(r"/(?:models|deployments)/([^/]+(?:/(?!pipeline/)[^/]+)?)")
+"""Of Hugging Face and Replicate: whose it is, and its name."""

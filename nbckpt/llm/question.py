@@ -44,5 +44,7 @@ class Question(NamedTuple):
 
     def give_back(self) -> None:
         """Have the next equal request, a retry, stand in its place."""
+        if self.endpoint.kind.is_read:  # all equal ones have one place
+            return
         within = self.scope
         self.occurrence.give_back(self.request, within, within.around or within)

@@ -13,6 +13,7 @@ from nbckpt.llm import providers, request_keys, scope
 from nbckpt.llm.answer_owners import AnswerOwners
 from nbckpt.llm.budget_turns import Turn
 from nbckpt.llm.call import Call
+from nbckpt.llm.endpoint_kinds import MAKES
 from nbckpt.llm.flights import Landed
 from nbckpt.llm.http_request import HttpRequest
 from nbckpt.llm.occurrence import Occurrence, occurrence_of
@@ -160,7 +161,9 @@ class Recorder:
 
     def _alone(self, question: Question, *, blocks: bool) -> Call:
         """A call with a place of its own among its equals."""
-        question = question._replace(occurrence=self._occurrence(question.scope, question.request))
+        if not question.endpoint.kind.is_read:
+            occurrence = self._occurrence(question.scope, question.request)
+            question = question._replace(occurrence=occurrence)
         if question.mode == "record":
             return self._admitted(Call(self._writer, question), blocks=blocks)
         found = self._lookup.answer(question)
@@ -175,6 +178,13 @@ class Recorder:
             self.outcomes.count("stopped", question.endpoint.provider)
             raise ReplayError(self._lookup.format_missing(question))
         self._lookup.near_misses.note(question)
+        if name := self._lookup.growing.changed(question):
+            self.outcomes.notify_missed(
+                f"{name} in {question.scope.step}",
+                f"step {question.scope.step!r} goes on in {name}, which holds what an earlier run"
+                " of it put there and this one did not: `%rerun --fresh` or"
+                " `with nbckpt.recording(mode='record')` begins with a new one",
+            )
         return self._admitted(Call(self._writer, question), blocks=blocks)
 
     def _coalesced(self, question: Question, *, blocks: bool) -> Call:
@@ -231,6 +241,9 @@ class Recorder:
     def _answered(self, question: Question, landed: Landed) -> Call:
         """A call that is not sent."""
         self.outcomes.count("replayed", question.endpoint.provider, question.scope)
+        self._lookup.growing.replayed(question, landed)
+        if question.endpoint.kind.name in MAKES:
+            self.outcomes.note_made_before(question.scope.step)
         if (recording := landed.recording) is not None:
             self._owners.gives(self._session, recording.id)
             question.scope.save(
@@ -247,8 +260,8 @@ class Recorder:
 
 def _endpoint(asked: HttpRequest, members: Mapping[str, Any] | None, hosts: str) -> Endpoint | None:
     """Endpoint of a request; None if it is neither a model call nor to a host that is named."""
-    endpoint = providers.endpoint_of(asked.method, asked.url)
+    endpoint = providers.endpoint_of(asked, members)
     host = host_named(hosts, asked.method, asked.url)
-    if endpoint is not None and providers.is_asked_as(endpoint, members):
+    if endpoint is not None:
         return endpoint._replace(provider=host.provider) if host and host.provider else endpoint
     return None if host is None else providers.raw_endpoint(asked.url, host.provider)

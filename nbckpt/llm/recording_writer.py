@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from nbckpt.session.session import Session
 
 
+_GONE = (404, 410)
+_AGAIN = "`%rerun --fresh` or `with nbckpt.recording(mode='record')` makes it again"
+
+
 class RecordingWriter:
     """Writes the recordings of a session's calls.
 
@@ -100,6 +104,21 @@ class RecordingWriter:
         return written
 
     @whole
+    def passed(self, call: Call, failure: str) -> None:
+        """Let an answer pass that is not the last: a job goes on, or has ended in `failure`."""
+        question = call.question
+        self._budget.failed(call, "")
+        call.give_up()
+        self.outcomes.count("followed", question.endpoint.provider)
+        if failure:
+            self.outcomes.notify_missed(
+                question.asked.url,
+                f"{question.endpoint.provider} says that what step {question.scope.step!r} asks"
+                f" for has {failure}: {question.endpoint.path}; what began it is replayed,"
+                f" {_AGAIN}",
+            )
+
+    @whole
     def failed(self, call: Call, error: BaseException | str) -> None:
         """Note that a call was not answered."""
         question = call.question
@@ -110,6 +129,12 @@ class RecordingWriter:
             call.flight.land()
         self.outcomes.count("failed", endpoint.provider, scope_)
         text = error if isinstance(error, str) else line_of(error)
+        if call.status in _GONE and self.outcomes.is_made_before(scope_.step):
+            self.outcomes.notify_missed(
+                f"gone in {scope_.step}",
+                f"{endpoint.provider} no longer knows something that step {scope_.step!r} asks"
+                f" for (HTTP {call.status}); what an earlier run made there is replayed, {_AGAIN}",
+            )
         kind = str(call.status or "no_answer") if isinstance(error, str) else type(error).__name__
         _observe(call, error=kind)
         values = values_of(question.asked, question.body, self._fields())

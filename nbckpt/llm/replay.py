@@ -15,6 +15,7 @@ from nbckpt.llm import nearest
 from nbckpt.llm.answer_owners import AnswerOwners
 from nbckpt.llm.fields import hidden
 from nbckpt.llm.flights import Landed
+from nbckpt.llm.growing_objects import GrowingObjects
 from nbckpt.llm.http_request import RecordedResponse
 from nbckpt.llm.moved_answers import MovedAnswers
 from nbckpt.llm.near_misses import NearMisses
@@ -38,6 +39,8 @@ class ReplayLookup:
     ----------
     near_misses
         Calls that none of them answers.
+    growing
+        Objects at providers that an earlier run made.
     """
 
     def __init__(self, session: Session) -> None:
@@ -48,6 +51,7 @@ class ReplayLookup:
         self._lock = threading.Lock()
         self._moved = MovedAnswers(session, self._of_request)
         self.near_misses = NearMisses(session, self._latest)
+        self.growing = GrowingObjects(session, self._latest)
 
     def append(self, record: Record) -> Future[None]:
         """Append a new recording to the session's journal, and find it from now on."""

@@ -70,10 +70,12 @@ _WHOLE = 2.0**53
 
 
 _TELLING_NOTHING = {
+    "aws.bedrock": frozenset({"clientRequestToken", "requestMetadata"}),
     "openai": frozenset({"metadata", "prompt_cache_key", "safety_identifier", "user"}),
     "mistral_ai": frozenset({"metadata"}),
     "anthropic": frozenset({"metadata"}),
-    "gcp.gemini": frozenset({"labels"}),
+    "gcp.gemini": frozenset({"batch.displayName", "displayName", "labels"}),
+    "gcp.vertex_ai": frozenset({"displayName", "labels", "metadata"}),
 }
 """Members that no answer depends on, by whose endpoint it is: frameworks put random ids there [1]_.
 

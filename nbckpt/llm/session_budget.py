@@ -150,7 +150,9 @@ class SessionBudget:
         with self._alone():
             self._costs.note(call, model)
             reserved = self._reserved.get(call)
-            if price is not None and (reserved is None or reserved.id is None or state == "done"):
+            if call.question.endpoint.kind.until and self.rule is not None:
+                usd = 0.0  # what it took was put aside as it was begun
+            elif price is not None and (reserved is None or reserved.id is None or state == "done"):
                 usd = price.usd
             elif reserved is not None and reserved.id is not None:
                 usd = self._costs.assumed(call, model, reserved.usd, state)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any
 from urllib.parse import urlsplit
 
 from nbckpt.config.record_hosts import host_named
 from nbckpt.llm import current, providers, scope
+from nbckpt.llm.provider_hosts import owner_of, watched
 
 passed: Counter[str] = Counter()
 """Host of a provider → requests that went through a seam and were no model calls."""
@@ -22,26 +25,43 @@ _ADDRESSES = re.compile(
     r"_(?:BASE_URL|BASE|ENDPOINT|HOST|URL)"
 )
 """Names of the environment under which SDKs look for another address."""
+_FREE = re.compile(r"[/:](?:cancel|client_secrets|oauth2?|revoke|sessions|sts|tokens?)(?:/|$)")
+"""In paths of what costs nothing, and is of no use a second time."""
 
 
-def is_worth(method: str, url: str) -> bool:
-    """True if a request may be one to record: quick, for each request of any kind."""
+def is_worth(
+    method: str, url: str, headers: Callable[[], Iterable[tuple[Any, Any]]] = tuple
+) -> bool:
+    """True if a request may be one to record: quick, for each request of any kind.
+
+    Parameters
+    ----------
+    headers
+        Gives those of the request.
+    """
     if len(_seen) < _MOST:
         _seen.add(_place_of(url))
-    if providers.may_be_call(method, url):
+    if providers.may_be_call(method, url) and providers.is_call(method, url, headers()):
         return True
     if host_named(current.setting("record_hosts"), method, url) is not None:
         return True
-    if providers.watched(url):
-        host = urlsplit(url).hostname or ""
-        passed[host] += 1
-        if not providers.is_known(host):
-            _notify(
-                host,
-                f"asks things of {host} that are NOT recorded: "
-                f"`%nbckpt config record_hosts {host}` has them recorded",
-            )
+    if watched(url):
+        parts = urlsplit(url)
+        passed[parts.hostname or ""] += 1
+        if method == "POST" and not _FREE.search(parts.path):
+            _tell_unknown(parts.hostname or "", parts.path)
     return False
+
+
+def _tell_unknown(host: str, path: str) -> None:
+    """Tell, once, that what is asked of a provider is in no table."""
+    if owner_of(host) is not None:  # most of what it is asked is recorded: what is not has a path
+        host += "".join(f"/{part}" for part in path.partition(":")[0].split("/")[1:3])
+    _notify(
+        host,
+        f"asks things of {host} that are NOT recorded, and paid in each run if they cost anything:"
+        f" `%nbckpt config record_hosts {host}` has them recorded",
+    )
 
 
 def connected(host: object, port: object, way: str = "") -> None:
@@ -74,7 +94,7 @@ def _notify(place: str, what: str, *, is_anywhere: bool = False) -> None:
 
 
 def _is_models(name: str, place: str) -> bool:
-    if providers.watched(name):
+    if watched(name):
         return True
     own = (value for key, value in os.environ.items() if _ADDRESSES.fullmatch(key))
     if place in {_place_of(value if "://" in value else f"http://{value}") for value in own}:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-_MEMBERS = ("usage", "usageMetadata")
+_MEMBERS = ("usage", "usageMetadata", "usage_metadata", "amazon-bedrock-invocationMetrics")
+_WITHIN = ("message", "response", "delta", "interaction")
+"""Members in which those stand, of an event."""
+_TELLING = {"meta": "billed_units", "metrics": "input_token_count"}
+"""Members that hold figures only if they have such a one: of Cohere, of Replicate."""
 _OLLAMA = ("prompt_eval_count", "eval_count")
 
 
@@ -44,6 +48,11 @@ def usage_of(values: Iterable[Any]) -> Usage:
                 if isinstance(part.get(name), dict):
                     told |= {k: v for k, v in part[name].items() if v is not None}
             told |= {k: part[k] for k in _OLLAMA if isinstance(part.get(k), int)}
+            for name, figure in _TELLING.items():
+                if isinstance(inner := part.get(name), dict) and figure in inner:
+                    told |= inner
+            if isinstance(found := part.get("predictions"), list):
+                told |= _of_predictions(found)
     return Usage(*_tokens(told), model, told)
 
 
@@ -55,9 +64,24 @@ def _parts(value: Any) -> Iterable[Mapping[str, Any]]:
     for each in value if isinstance(value, list) else [value]:
         if isinstance(each, dict):
             yield each
-            for name in ("message", "response"):
+            for name in _WITHIN:
                 if isinstance(inner := each.get(name), dict):
                     yield inner
+
+
+def usage_in_headers(header: Callable[[str], str]) -> Mapping[str, Any]:
+    """What Bedrock says of an answer whose body is a model's own."""
+    told = {name: header(f"x-amzn-bedrock-{name}-token-count") for name in ("input", "output")}
+    return {"usage": {f"{name}Tokens": int(n) for name, n in told.items() if n.isdecimal()}}
+
+
+def _of_predictions(predictions: list[Any]) -> dict[str, int]:
+    """The tokens of texts that Vertex has embedded: it tells them of each."""
+    found = [each for each in predictions if isinstance(each, dict)]
+    embedded = [inner for each in found if isinstance(inner := each.get("embeddings"), dict)]
+    told = [inner for each in embedded if isinstance(inner := each.get("statistics"), dict)]
+    total = _sum(*(_int(each, "token_count") for each in told))
+    return {} if total is None else {"total_tokens": total}
 
 
 def _tokens(told: Mapping[str, Any]) -> tuple[int | None, int | None, int | None, int | None]:
@@ -71,6 +95,14 @@ def _tokens(told: Mapping[str, Any]) -> tuple[int | None, int | None, int | None
         read, written = (_int(told, f"cache_{n}_input_tokens") for n in ("read", "creation"))
         total = _sum(_int(told, "input_tokens"), read, written)
         return total, _int(told, "output_tokens"), read, None
+    if isinstance(billed := told.get("billed_units") or told.get("tokens"), dict):  # Cohere
+        return _int(billed, "input_tokens"), _int(billed, "output_tokens"), None, None
+    if "total_input_tokens" in told or "total_output_tokens" in told:  # Gemini's interactions
+        thoughts = _int(told, "total_thought_tokens")
+        out = _sum(_int(told, "total_output_tokens"), thoughts)
+        return _int(told, "total_input_tokens"), out, _int(told, "total_cached_tokens"), thoughts
+    if not told.keys() & {"input_tokens", "prompt_tokens", "completion_tokens"}:
+        return _of_others(told)
     names = ("input", "output") if "input_tokens" in told else ("prompt", "completion")
     details_in, details_out = (
         details if isinstance(details := told.get(f"{name}_tokens_details"), dict) else {}
@@ -79,6 +111,19 @@ def _tokens(told: Mapping[str, Any]) -> tuple[int | None, int | None, int | None
     into, out = (_int(told, f"{name}_tokens") for name in names)
     cached, reasoning = _int(details_in, "cached_tokens"), _int(details_out, "reasoning_tokens")
     return into, out, cached, reasoning
+
+
+def _of_others(told: Mapping[str, Any]) -> tuple[int | None, int | None, int | None, None]:
+    """As Bedrock counts, Replicate, and who counts only what goes in: Jina, Voyage, Vertex."""
+    if "inputTokens" in told or "outputTokens" in told:
+        read, written = (_int(told, f"cache{name}InputTokens") for name in ("Read", "Write"))
+        into = _sum(_int(told, "inputTokens"), read, written)
+        return into, _int(told, "outputTokens"), read, None
+    for name in ("{}TokenCount", "{}_token_count"):
+        into, out = (_int(told, name.format(way)) for way in ("input", "output"))
+        if into is not None or out is not None:
+            return into, out, None, None
+    return _int(told, "total_tokens"), None, None, None
 
 
 def _int(members: Mapping[str, Any], name: str) -> int | None:

@@ -110,8 +110,8 @@ def test_nothing_is_told_where_nothing_is_recorded(provider: Provider, recorded:
 @pytest.mark.parametrize(
     "url",
     [
-        "https://api.cohere.com/v2/chat",
-        "https://bedrock-runtime.us-east-1.amazonaws.com/model/m/converse",
+        "https://api.stability.ai/v2beta/stable-image/generate/core",
+        "https://bedrock-agent-runtime.us-east-1.amazonaws.com/knowledgebases/k/retrieve",
     ],
 )
 def test_a_host_of_models_with_unknown_paths_is_told_of_with_the_next_move(

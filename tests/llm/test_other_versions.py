@@ -26,6 +26,33 @@ grpc.insecure_channel("localhost:1").close()
 print(*current.session().writes.news)
 """
 
+CURL = """
+import asyncio, os
+import nbckpt
+session = nbckpt.open(os.environ["STORE"], globals())
+import pycurl
+from curl_cffi import requests
+from nbckpt.llm import scope, seams
+with scope.entered("one"):
+    curl = pycurl.Curl()
+    curl.setopt(curl.URL, "https://api.openai.com/v1/responses")
+    pycurl.Curl().setopt_string(pycurl.URL, "http://localhost:1/")
+    assert isinstance(curl, pycurl.Curl)
+async def ask(url):
+    async with requests.AsyncSession() as client:
+        try:
+            await client.post(url, json={}, timeout=0.01)
+        except requests.exceptions.RequestException:
+            pass
+with scope.entered("two"):
+    asyncio.run(ask("https://api.anthropic.com/v1/messages"))
+    asyncio.run(ask("https://api.anthropic.com/v1/messages"))
+    asyncio.run(ask("http://localhost:1/"))
+seams.uninstall()
+assert pycurl.Curl.__mro__[1:] == (object,), pycurl.Curl.__mro__
+print(*session.writes.news, sep="\\n")
+"""
+
 ASK = """
 import json, os
 import openai
@@ -145,3 +172,20 @@ def test_a_channel_of_grpc_to_a_model_is_told_of(environments: Path, tmp_path: P
 
     assert told.startswith("this notebook calls api.x.ai by gRPC that nbckpt does not see")
     assert "localhost" not in told
+
+
+@pytest.mark.slow
+def test_a_model_asked_by_curl_is_told_of(environments: Path, tmp_path: Path) -> None:
+    told = beside(environments, "curl_cffi", "pycurl").run(CURL, STORE=str(tmp_path / "store"))
+
+    assert [line.partition(" that nbckpt")[0] for line in told.splitlines()] == [
+        "step 'one' calls api.openai.com by curl",
+        "step 'two' calls api.anthropic.com by curl",
+    ]
+
+
+@pytest.mark.slow
+def test_boto3_gets_the_same_with_the_provider_stopped(environments: Path) -> None:
+    told = beside(environments, "boto3").passes("tests/llm/test_bedrock.py")
+
+    assert "skipped" not in told

@@ -8,11 +8,19 @@ from typing import Any
 import pytest
 
 from nbckpt.llm.bodies import has_broken_event
+from nbckpt.llm.http_request import HttpRequest
 from nbckpt.llm.nearest import Near, format_nearest
 from nbckpt.llm.providers import endpoint_of
 from nbckpt.llm.summary import summary_of
 from nbckpt.llm.usage import usage_of
 from nbckpt.text.content_encodings import decoded
+
+
+class _Anything(dict[str, Any]):
+    """A body with all members."""
+
+    def __contains__(self, _: object) -> bool:
+        return True
 
 
 @pytest.mark.parametrize(
@@ -34,7 +42,7 @@ from nbckpt.text.content_encodings import decoded
         ("http://localhost:11434/api/chat", ("ollama", "chat")),
         ("http://localhost:11434/api/embed", ("ollama", "embeddings")),
         ("https://api.mistral.ai/v1/agents/completions", ("mistral_ai", "chat")),
-        ("https://api.openai.com/v1/files", None),
+        ("https://api.openai.com/v1/fine_tuning/jobs", None),
         ("https://api.openai.com/v1/chat/completions/abc", None),
         ("https://example.com/completions-of-orders", None),
     ],
@@ -42,10 +50,10 @@ from nbckpt.text.content_encodings import decoded
 def test_an_endpoint_is_known_by_its_path_and_its_provider_by_the_host(
     url: str, expected: tuple[str, str] | None
 ) -> None:
-    found = endpoint_of("POST", url)
+    found = endpoint_of(HttpRequest("POST", url, (), b""), _Anything())
 
     assert (found and (found.provider, found.kind.name)) == expected
-    assert endpoint_of("GET", url) is None
+    assert endpoint_of(HttpRequest("GET", url, (), b""), None) is None
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,8 @@ SEAMS = {
     "urllib3": "nbckpt.llm.seams.urllib3",
     "socket": "nbckpt.llm.seams.connecting",
     "grpc": "nbckpt.llm.seams.connecting",
+    "curl_cffi": "nbckpt.llm.seams.connecting",
+    "pycurl": "nbckpt.llm.seams.connecting",
 }
 """Library → the module whose `patch` takes it."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Iterable
+from functools import partial
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -50,7 +51,8 @@ def _requesting(original: Any, module: ModuleType) -> Any:
     reader = _reader_of(module)
 
     async def request(self: Any, method: str, str_or_url: Any, **options: Any) -> Any:
-        if seams.is_inside() or not is_worth(method.upper(), _place(self, str_or_url)):
+        headers = partial(_headers, self, options)
+        if seams.is_inside() or not is_worth(method.upper(), _place(self, str_or_url), headers):
             return await original(self, method, str_or_url, **options)
         call, is_decoded = None, _is_decoded(self, options)
         try:
@@ -87,6 +89,10 @@ def _requesting(original: Any, module: ModuleType) -> Any:
     setattr(request, "original", original)  # noqa: B010
     request.__name__ = NAME
     return request
+
+
+def _headers(session: Any, options: dict[str, Any]) -> Iterable[tuple[Any, Any]]:
+    return [*dict(options.get("headers") or {}).items(), *getattr(session, "headers", {}).items()]
 
 
 def _place(session: Any, str_or_url: Any) -> str:

@@ -188,7 +188,9 @@ def _marked(send: Any, original: Any) -> Any:
 
 
 def _may_be_call(request: Any) -> bool:
-    return not seams.is_inside() and is_worth(request.method, str(request.url))
+    return not seams.is_inside() and is_worth(
+        request.method, str(request.url), request.headers.items
+    )
 
 
 def _asked(request: Any, body: bytes) -> HttpRequest:

@@ -61,7 +61,8 @@ def _opening(original: Any, module: ModuleType) -> Any:
     ) -> Any:
         call = None
         place = _place(self, url)
-        if not seams.is_inside() and is_worth(method.upper(), place):
+        given = self.headers if headers is None else headers
+        if not seams.is_inside() and is_worth(method.upper(), place, given.items):
             call = _begin(self, module, method.upper(), place, body, headers)
         if call is None:
             return original(self, method, url, body, headers, *rest, **more)
