@@ -495,7 +495,7 @@ def test_nothing_of_a_map_is_left_running(notebook: Notebook) -> None:
     mapped(notebook, "square, range(9), workers=3")
 
     deadline = time.monotonic() + 5
-    while any(t.name.startswith("nbckpt-map") for t in threading.enumerate()):
+    while any(t.name.startswith("map-") for t in threading.enumerate()):
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
