@@ -156,6 +156,11 @@ class Scope:
         with self._lock:
             return {request: n for request, n in self._next.most_common(MOST_REPEATED) if n > 1}
 
+    def begun(self) -> dict[str, int]:
+        """Number of times begun, for all requests: for `go_on` of a run that follows this one."""
+        with self._lock:
+            return dict(self._next)
+
     def go_on(self, begun: Mapping[str, int]) -> None:
         """Count on where an earlier run was, whose first items are not run again."""
         with self._lock:

@@ -20,7 +20,7 @@ from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.steps.calls.arguments import digest_of_value
 from nbckpt.steps.calls.attempts import error_text
 from nbckpt.steps.calls.call_inputs import CallInputs, difference, repeat
-from nbckpt.steps.calls.code import Code, Reached
+from nbckpt.steps.calls.code import BoundGlobals, Code, Reached
 from nbckpt.steps.calls.item_results import Keeping, Kept, Place
 from nbckpt.steps.calls.outcomes import Outcome, Task
 from nbckpt.steps.calls.running import durable
@@ -63,6 +63,9 @@ class Memory:
         self._is_checked = self._has_kept = False
         self._reached = Reached(function) if isinstance(function, FunctionType) else None
         self._of = self._code(function) if step.is_kept else None
+        self._globals: BoundGlobals | None = None
+        if self._of is not None and isinstance(function, FunctionType):
+            self._globals = BoundGlobals(function, self._of)
         self._known: Kept | None = None
         self._keeping: Keeping | None = None
         if self._of is not None:
@@ -194,6 +197,9 @@ class Memory:
 
     def _require_unchanged(self, task: Task) -> None:
         """Raise if the function does more than to return something."""
+        if self._globals is not None and (bound := self._globals.changed()):
+            message = f"it binds the global {bound!r}, which a replay would not"
+            raise CaptureError(message)
         if not self._is_checked and self._reached is not None and self._of is not None:
             self._is_checked = True
             now = self._reached.code()

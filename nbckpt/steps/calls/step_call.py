@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from nbckpt.errors import CaptureError, NbckptError, StoreError
+from nbckpt.fingerprint.keys.difference import difference as key_difference
 from nbckpt.llm import scope
 from nbckpt.llm.answer_owners import AnswerOwners
 from nbckpt.model import Record, is_trusted
@@ -22,7 +23,7 @@ from nbckpt.steps.calls import intents, occurrences
 from nbckpt.steps.calls.arguments import Arguments, digest_of_arguments
 from nbckpt.steps.calls.attempts import Attempts, error_text
 from nbckpt.steps.calls.call_inputs import CallInputs, difference, repeat
-from nbckpt.steps.calls.code import Code
+from nbckpt.steps.calls.code import BoundGlobals, Code
 from nbckpt.steps.calls.decorated_function import DecoratedFunction
 from nbckpt.steps.calls.kept_calls import (
     KIND,
@@ -71,6 +72,7 @@ class StepCall:
         name, _, arguments, n = self.id
         self._calls = scope.within(f"{name}({arguments[:16]})#{n}")
         self._inputs = CallInputs(self.session)
+        self._globals = BoundGlobals(self.known.plan.function, self.code)
 
     def inside(self, function: Callable[..., _R], /, *args: Any) -> _R:
         """Call a function; what it calls belongs to this call: other steps, and models.
@@ -182,6 +184,7 @@ class StepCall:
             if self.own.unanswered or self._calls.is_unanswered:
                 return self.keep_nothing("a question of it was not answered")
             self._require_unchanged()
+            self._require_no_effect()
             read = (
                 {}
                 if plan.once
@@ -228,6 +231,22 @@ class StepCall:
             )
             raise CaptureError(message)
 
+    def _require_no_effect(self) -> None:
+        """Raise if the function has changed variables; of what must not be repeated, say so."""
+        plan = self.known.plan
+        now = self.known.reached.code()
+        if bound := self._globals.changed():
+            why = f"it binds the global {bound!r}, which a replay would not"
+        elif now.digest != self.code.digest:
+            what = "; ".join(key_difference(self.code.key, now.key)[:3])
+            why = f"it changes what it reads ({what or 'its own code'}), which a replay would not"
+        else:
+            return
+        if not plan.once:
+            message = f"{why}; have it return what it makes of that"
+            raise CaptureError(message)
+        self.known.tell_once(self.session, why, f"step {plan.name!r}: {why}; its result is kept")
+
     def _append(
         self, state: str, members: Record = _NO_MEMBERS, *, durable: bool = True
     ) -> Future[None]:
@@ -251,7 +270,7 @@ class StepCall:
         if (occurrence := self.place.occurrence).item:
             record = {**record, "item": occurrence.item, "nth": occurrence.nth}
         if plan.once:
-            record = {**record, "once": True}
+            record = {**record, "once": True, "given": self.arguments.text}
         if not self.index.knows(self.code):
             key = self.code.key
             record = {**record, "reads": {"inputs": key.inputs, "functions": key.functions}}
