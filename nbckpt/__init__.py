@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from nbckpt.steps.block import checkpoint
     from nbckpt.steps.calls import resolve, step
     from nbckpt.steps.items import map, track  # noqa: A004
+    from nbckpt.steps.recorded_values import now, random, uuid
     from nbckpt.steps.retry_block import recover
     from nbckpt.verbs import (
         answer,
@@ -68,8 +69,10 @@ __all__ = [
     "history",
     "map",
     "note",
+    "now",
     "open",
     "prune",
+    "random",
     "recording",
     "recover",
     "reducer",
@@ -85,6 +88,7 @@ __all__ = [
     "track",
     "trust",
     "update",
+    "uuid",
     "wait",
 ]
 
@@ -103,6 +107,9 @@ _HOMES = {
     "recover": "nbckpt.steps.retry_block",
     "resolve": "nbckpt.steps.calls",
     "map": "nbckpt.steps.items",
+    "now": "nbckpt.steps.recorded_values",
+    "random": "nbckpt.steps.recorded_values",
+    "uuid": "nbckpt.steps.recorded_values",
     "step": "nbckpt.steps.calls",
     "track": "nbckpt.steps.items",
 }

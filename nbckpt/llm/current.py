@@ -45,3 +45,8 @@ def recorder() -> Recorder | None:
             if not _made and _open:
                 _made[:] = [Recorder(_open[0])]
     return _made[0] if _made else None
+
+
+def made() -> Recorder | None:
+    """The recorder, if there is one yet: none is made for this."""
+    return _made[0] if _made else None

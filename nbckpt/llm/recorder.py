@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from nbckpt.config.record_hosts import fields_of, host_named
-from nbckpt.digests import Digest
 from nbckpt.errors import BudgetError, ReplayError
 from nbckpt.llm import providers, request_keys, scope
 from nbckpt.llm.answer_owners import AnswerOwners
@@ -16,7 +15,7 @@ from nbckpt.llm.call import Call
 from nbckpt.llm.endpoint_kinds import MAKES
 from nbckpt.llm.flights import Landed
 from nbckpt.llm.http_request import HttpRequest
-from nbckpt.llm.occurrence import Occurrence, occurrence_of
+from nbckpt.llm.occurrence import Occurrence
 from nbckpt.llm.outcomes import CallOutcomes
 from nbckpt.llm.providers import Endpoint
 from nbckpt.llm.question import Question
@@ -162,7 +161,7 @@ class Recorder:
     def _alone(self, question: Question, *, blocks: bool) -> Call:
         """A call with a place of its own among its equals."""
         if not question.endpoint.kind.is_read:
-            occurrence = self._occurrence(question.scope, question.request)
+            occurrence = self._lookup.place(question.scope, question.request)
             question = question._replace(occurrence=occurrence)
         if question.mode == "record":
             return self._admitted(Call(self._writer, question), blocks=blocks)
@@ -214,13 +213,6 @@ class Recorder:
         question = question._replace(occurrence=occurrence)
         found = self._lookup.answer(question)
         return None if found is None else self._answered(question, found)
-
-    def _occurrence(self, within: Scope, request: Digest) -> Occurrence:
-        """The place of a request among its equals, in its step and in the item of that."""
-        if not within.has_items:
-            return Occurrence(within.reserve(request))
-        known = self._lookup.known(within.step, request)
-        return occurrence_of(request, within, within.around or within, known)
 
     def _admitted(self, call: Call, *, blocks: bool) -> Call:
         """A call that is to be sent, or to wait until the budget has room for it."""

@@ -154,7 +154,7 @@ class OfRequest(NamedTuple):
 
 def newest(records: Iterable[Record]) -> Record:
     """The one that was made last; of two of one call, the one that has more of its stream."""
-    return max(records, key=lambda record: (_time(record), record["duration_s"]))
+    return max(records, key=lambda record: (_time(record), record.get("duration_s", 0.0)))
 
 
 def _time(record: Record) -> float:

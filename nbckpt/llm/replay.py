@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Sequence
-from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.config.record_hosts import fields_of
-from nbckpt.digests import Digest
 from nbckpt.errors import TRUST_IT, NbckptError
 from nbckpt.llm import nearest
 from nbckpt.llm.answer_owners import AnswerOwners
@@ -19,11 +15,9 @@ from nbckpt.llm.growing_objects import GrowingObjects
 from nbckpt.llm.http_request import RecordedResponse
 from nbckpt.llm.moved_answers import MovedAnswers
 from nbckpt.llm.near_misses import NearMisses
-from nbckpt.llm.occurrence import KnownOccurrences
 from nbckpt.llm.question import Question
-from nbckpt.llm.recordings_index import Asking, Index, newest
+from nbckpt.llm.record_lookup import RecordLookup
 from nbckpt.model import Record
-from nbckpt.runtime import clock
 from nbckpt.timeline.recordings import RECORDING, recording_from
 
 if TYPE_CHECKING:
@@ -45,24 +39,16 @@ class ReplayLookup:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._index = Index()
-        self._taken = 0
-        self._generation = session.store.generation
-        self._lock = threading.Lock()
-        self._moved = MovedAnswers(session, self._of_request)
-        self.near_misses = NearMisses(session, self._latest)
-        self.growing = GrowingObjects(session, self._latest)
-
-    def append(self, record: Record) -> Future[None]:
-        """Append a new recording to the session's journal, and find it from now on."""
-        with self._lock:
-            written = self._session.writes.append([record])
-            self._index.take([record])
-        return written
+        self._records = RecordLookup(session, RECORDING)
+        self.append = self._records.append
+        self.place = self._records.place
+        self._moved = MovedAnswers(session, self._records.of_request)
+        self.near_misses = NearMisses(session, self._records.latest)
+        self.growing = GrowingObjects(session, self._records.latest)
 
     def answer(self, question: Question) -> Landed | None:
         """The kept answer to a call; None if there is none that can be read."""
-        record = self.find(question.asking, question.ttl_s)
+        record = self._records.find(question.asking, question.ttl_s)
         owners = self._session.state(AnswerOwners)
         if record is None or owners.is_elsewhere(self._session, record["id"], question.asking):
             record = self._moved.find(question)
@@ -83,72 +69,23 @@ class ReplayLookup:
 
     def notify_untrusted(self, question: Question) -> None:
         """Say that there is a recording that answers, and that nobody vouched for it."""
-        with self._lock:
-            is_strange = self._index.is_strange(question.asking)
-        if is_strange:
+        if self._records.is_strange(question.asking):
             self._session.writes.notify(
                 f"answers of {question.endpoint.provider} in step {question.scope.step!r} are not"
                 f" replayed, as they may be another user's; {TRUST_IT}",
             )
 
-    def known(self, step: str, request: Digest) -> KnownOccurrences:
-        """The recorded calls of a step's items that are equal to a request."""
-        with self._lock:
-            self._look()
-            return self._index.of_items(step).of(request)
-
-    def find(self, asking: Asking, ttl_s: float | None = None) -> Record | None:
-        """The recording that answers: of the line that the session is on, else the newest."""
-        found = self._made(asking)
-        if ttl_s is not None:
-            oldest = clock.now() - ttl_s
-            found = [record for record in found if record["created_at"] >= oldest]
-        if len(found) < 2:
-            return found[0] if found else None
-        timeline, here = self._session.timeline, self._session.position.id
-        line = {None, *timeline.line(here)}
-        return newest([r for r in found if r["position"] in line] or found)
-
-    def _made(self, asking: Asking) -> Sequence[Record]:
-        """The recordings of a question, of any age."""
-        with self._lock:
-            self._look()
-            return self._index.find(asking)
-
-    def _of_request(self, request: Digest) -> Sequence[Record]:
-        """The recordings of equal requests of all steps."""
-        with self._lock:
-            self._look()
-            return self._index.of_request(request)
-
-    def _latest(self, step: str, most: int) -> Sequence[Record]:
-        """The latest recordings of steps whose names begin with one."""
-        with self._lock:
-            return self._index.latest(step, most)
-
-    def _look(self) -> None:
-        """Take in what the session has seen of others' recordings."""
-        store = self._session.store
-        if store.generation != self._generation:
-            # What a prune took is not to be found again.
-            self._generation, self._taken, self._index = store.generation, 0, Index()
-        records = store.records(RECORDING)
-        if self._taken < len(records):
-            self._index.take(records[self._taken :])
-            self._taken = len(records)
-
     def format_missing(self, question: Question) -> str:
         """The message for a call that was not recorded, or too long ago."""
         step, nth = question.scope.step, question.occurrence.number + 1
-        with self._lock:
-            others = self._index.of_step(step)[:_COMPARED]
+        others = self._records.of_step(step)[:_COMPARED]
         near = [
             nearest.Near(r["id"], r["occurrence"], self._asked_of(r))
             for r in others
             if r["provider"] == question.endpoint.provider
         ]
         what = f"{question.endpoint.provider} {question.endpoint.kind.name}"
-        if self._made(question.asking):
+        if self._records.made(question.asking):
             return (
                 f"call {nth} of this {what} request in step {step!r} was "
                 f"recorded longer ago than its ttl of {question.ttl_s:g} s: give a longer ttl, or "

@@ -71,12 +71,19 @@ _NOWHERE = Place()
 _here: ContextVar[Place | None] = ContextVar("nbckpt_calls", default=None)
 _places: list[Place] = []
 """Entered and not left: threads do not inherit the context, and are in the latest."""
+_calls: list[Place] = []
+"""Of calls of functions in work outside of steps: a thread belongs to the only one, if it is."""
 _changing = threading.Lock()
 
 
 def here() -> Place:
     """Settings for a call that is made now, in this thread or task."""
-    return _here.get() or (_places[-1] if _places else _NOWHERE)
+    if (own := _here.get()) is not None:
+        return own
+    if places := tuple(_places):
+        return places[-1]
+    calls = tuple(_calls)
+    return calls[0] if len(calls) == 1 else _NOWHERE
 
 
 @whole
@@ -144,14 +151,16 @@ def within(step: str) -> Scope:
 def inside(inner: Scope, function: Callable[..., _R], /, *args: Any, **options: Any) -> _R:
     """Call a function whose model calls belong to `inner`, and are counted further out, too.
 
-    Threads that it begins follow the step around it: without one, their calls are of no step.
+    Threads that it begins follow the step around it. Without one they are of this, as long as it is
+    the only one in work: else nobody can tell which has begun them, and their calls are of no step.
     """
     outer = here()
     place = replace(outer, scope=inner, outer=outer)
     try:
+        _begin(place)
         return called_with(_here, place, function, *args, **options)
     finally:
-        _end(inner, outer.scope)
+        _end(place)
 
 
 async def inside_async(
@@ -162,17 +171,29 @@ async def inside_async(
     Not through `awaited_with`: an interrupt would leave a coroutine between the two unawaited.
     """
     outer, before = here(), _here.get()
+    place = replace(outer, scope=inner, outer=outer)
     try:
-        _here.set(replace(outer, scope=inner, outer=outer))
+        _begin(place)
+        _here.set(place)
         answer = await function(*args, **options)
     finally:
         _here.set(before)
-        _end(inner, outer.scope)
+        _end(place)
     return answer
 
 
+def _begin(place: Place) -> None:
+    if place.outer is None or place.outer.scope is None:
+        with _changing:
+            _calls.append(place)
+
+
 @whole
-def _end(inner: Scope, outer: Scope | None) -> None:
+def _end(place: Place) -> None:
+    with _changing:
+        _calls[:] = [other for other in _calls if other is not place]
+    inner, outer = place.scope, None if place.outer is None else place.outer.scope
+    assert inner is not None
     inner.settle()
     if inner.around is None and outer is not None:  # an item counts where its step does
         outer.absorb(inner)

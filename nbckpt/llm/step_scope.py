@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
-from typing import Any, Protocol
-from weakref import WeakSet
+from typing import TYPE_CHECKING, Any, Protocol
+from weakref import WeakKeyDictionary, WeakSet
 
 from nbckpt.llm.flights import Flights
 from nbckpt.llm.waiting import wait
+
+if TYPE_CHECKING:
+    import asyncio
 
 MOST_REPEATED = 200
 MOST_LISTED = 500
@@ -78,6 +82,8 @@ class Scope:
         self.said_all: WeakSet[StreamedCall] = (
             WeakSet() if self.around is None else self.around.said_all
         )
+        self._task = _task()
+        self._tasks: WeakKeyDictionary[asyncio.Task[Any], int] = WeakKeyDictionary()
         self._next: Counter[str] = Counter()
         self._given_back: dict[str, list[int]] = {}
         self.flights = Flights()
@@ -88,6 +94,18 @@ class Scope:
         within = f"{self.item}/{item}" if self.item else item
         around = self.around or self
         return replace(self, item=within, around=around, has_items=True)
+
+    def task_number(self) -> int:
+        """Number of the task of asyncio that asks, of those that ask; 0 for the one it began in.
+
+        Tasks that run at once come in the order in which they asked first: their own order of
+        asking does not depend on which is answered first.
+        """
+        task = _task()
+        if task is None or task is self._task:
+            return 0
+        with self._lock:
+            return self._tasks.setdefault(task, len(self._tasks) + 1)
 
     def next_pass(self) -> str:
         """Prefix that tells a loop's items from equal ones of other loops; empty for the first."""
@@ -138,6 +156,11 @@ class Scope:
         with self._lock:
             return {request: n for request, n in self._next.most_common(MOST_REPEATED) if n > 1}
 
+    def begun(self) -> dict[str, int]:
+        """Number of times begun, for all requests: for `go_on` of a run that follows this one."""
+        with self._lock:
+            return dict(self._next)
+
     def go_on(self, begun: Mapping[str, int]) -> None:
         """Count on where an earlier run was, whose first items are not run again."""
         with self._lock:
@@ -183,3 +206,14 @@ class Scope:
             self.saved.update(saved)
             self.replays += replays
         self.take_unanswered(inner)
+
+
+def _task() -> asyncio.Task[Any] | None:
+    """The task of asyncio that runs; None outside of them, and where nobody uses asyncio."""
+    if (library := sys.modules.get("asyncio")) is None:
+        return None
+    try:
+        found: asyncio.Task[Any] | None = library.current_task()
+    except (AttributeError, RuntimeError):  # it is being loaded, or no loop runs in this thread
+        return None
+    return found

@@ -1,7 +1,8 @@
 """A step's way through items: `track` for a loop, `map` for a function.
 
 Both are methods of the step that a `with` block gives; in a ``%%checkpoint`` cell the same are
-`nbckpt.track` and `nbckpt.map`, of the step that runs.
+`nbckpt.track` and `nbckpt.map`, of the step that runs. Where none does, `nbckpt.map` is a step of
+its own.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from nbckpt.steps import current_session, loops
 
 if TYPE_CHECKING:
     from nbckpt.steps.calls.failures import Failure
+    from nbckpt.steps.calls.mapping import Asked
     from nbckpt.steps.execution.execution_state import Execution
 
 Item = TypeVar("Item")
@@ -124,6 +126,9 @@ class ThroughItems:
 
         An `async` function makes this something to await: ``await step.map(ask, docs)``.
 
+        In an ordinary cell, or in a script outside of blocks, `nbckpt.map` is a step of its own:
+        results are found again wherever the same function is mapped so over equal items.
+
         Parameters
         ----------
         workers
@@ -141,15 +146,32 @@ class ThroughItems:
         Raises
         ------
         UsageError
-            If no step runs, an argument is not valid, or a key cannot be told from others.
+            If the step has ended, no session is open, an argument is not valid, or a key cannot be
+            told from others.
         """
-        from nbckpt.steps.calls.mapping import Asked, mapped
+        from nbckpt.steps.calls.mapping import Asked
 
-        return mapped(self.running("map"), Asked(function, items, workers, key, errors))
+        return self.mapped(Asked(function, items, workers, key, errors))
+
+    def mapped(self, asked: Asked) -> Any:
+        """What `map` gives, or for an `async` function something to await."""
+        from nbckpt.steps.calls.mapping import mapped
+
+        return mapped(self.running("map"), asked)
 
 
 class _Running(ThroughItems):
     """The step that runs, whichever that is; of several the one that began last."""
+
+    def mapped(self, asked: Asked) -> Any:
+        """The same; where no step runs, the map is one of its own."""
+        from nbckpt.steps.calls import occurrences
+        from nbckpt.steps.calls.plain_map import plainly_mapped
+
+        session = current_session.session()
+        if occurrences.running_step(session) is None:
+            return plainly_mapped(session, asked)
+        return super().mapped(asked)
 
     def running(self, what: str) -> Execution:
         from nbckpt.steps.calls import occurrences

@@ -8,7 +8,7 @@ from nbckpt.model import Record
 from nbckpt.storage.journal import Entry
 from nbckpt.timeline.prune_retention import Retention
 from nbckpt.timeline.recording_retention import ITEMS, STEP, forgotten
-from nbckpt.timeline.recordings import RECORDING
+from nbckpt.timeline.recordings import RECORDING, VALUE
 from nbckpt.timeline.timeline import Timeline
 
 _CALLS = (RECORDING, STEP, ITEMS)
@@ -30,7 +30,9 @@ class Leaving:
     Attributes
     ----------
     gone
-        Records of calls that are to go.
+        Records of calls that are to go, and of values that their steps were given.
+    count
+        Number of calls among them.
     steps
         Names of steps of which recordings are to go.
     bereft
@@ -59,6 +61,7 @@ class Leaving:
         told = forgotten(records, retention, kept=names, removed=removed, now=now)
         live = {id(e.record) for e in entries if e.journal not in dead}
         self.gone = [r for r in told if r["kind"] == RECORDING or id(r) not in live]
+        self.count = sum(record["kind"] != VALUE for record in self.gone)
         self._which = set(map(id, self.gone))
         known = {tag for r in records if r["kind"] == RECORDING for tag in r.get("tags", ())}
         self.unknown = [tag for tag in retention.forget if tag not in known]

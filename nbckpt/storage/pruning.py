@@ -107,7 +107,7 @@ def prune(
             freed,
             plan.left,
             dry_run=True,
-            calls=len(plan.calls.gone),
+            calls=plan.calls.count,
         )
     began = time.perf_counter()
     try:
@@ -200,7 +200,7 @@ class _Work:
             len(plan.kept),
             max(self._freed, 0),
             self._told(),
-            calls=len(plan.calls.gone),
+            calls=plan.calls.count,
         )
 
     # -- beside what is there

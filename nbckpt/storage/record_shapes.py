@@ -97,6 +97,7 @@ _TEXTS = (
     *("id", "name", "branch", "session", "notebook", "state", "tag", "note", "function", "code"),
     *("arguments", "request", "provider", "endpoint", "model", "url", "price", "summary", "item"),
     *("question", "preview", "text", "user", "host", "through", "made_by", "value", "reason"),
+    "what",
 )
 _COUNTS = (
     *("occurrence", "attempts", "count", "nth", "shared", "status", "size_bytes", "failures"),
@@ -151,6 +152,10 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
     "step": ("name", "code", "arguments", "occurrence", "state", "created_at"),
     "items": ("step", "function", "code", "blob", "count", "created_at"),
     "begun": ("checkpoint", "begun"),
+    "value": (
+        *("id", "step", "request", "occurrence", "state", "position", "session", "what", "value"),
+        "created_at",
+    ),
     "price": ("costs", "price", "at"),
     "approval": ("id", "at"),
     "recording": (

@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from nbckpt.model import Record
-from nbckpt.timeline.recordings import RECORDING
+from nbckpt.timeline.recordings import RECORDING, VALUE
 
 if TYPE_CHECKING:
     from nbckpt.timeline.prune_retention import Retention
@@ -63,7 +63,7 @@ def forgotten(
     for record in records:
         if record["kind"] == ITEMS and goes(record["step"], record["created_at"]):
             gone.append(record)
-        if record["kind"] != RECORDING:
+        if record["kind"] not in (RECORDING, VALUE):
             continue
         step = record["step"]
         is_gone = step in theirs if step in inner else goes(step, record["created_at"])

@@ -15,6 +15,7 @@ from nbckpt.model import Record
 
 RECORDING = "recording"
 BEGUN = "begun"
+VALUE = "value"
 Headers: TypeAlias = Sequence[tuple[str, str]]
 Outcome: TypeAlias = Literal["done", "partial"]
 
@@ -105,6 +106,42 @@ PLACING = ("created_at", "id", "step", "request", "occurrence", "state", "positi
 """The members that say which request a recording answers; a record begins with them."""
 
 _OTHERS = tuple(name for name in Recording._fields if name not in PLACING)
+
+
+class RecordedValue(NamedTuple):
+    """A time, an id or a seed that a step was given, with the members that place a recording.
+
+    Attributes
+    ----------
+    request
+        Digest of what was asked for, and by which task of the step.
+    what
+        ``now``, ``uuid`` or ``random``.
+    value
+        The answer, as text.
+    """
+
+    created_at: float
+    id: str
+    step: str
+    request: Digest
+    occurrence: int
+    position: str | None
+    session: str
+    branch: str
+    what: str
+    value: str
+    cell_id: str | None = None
+    item: str = ""
+    nth: int = 0
+
+
+def value_record(value: RecordedValue) -> Record:
+    """The record of a value; it begins with what places it, as that of a recording does."""
+    members = value._asdict()
+    placing = {name: members.pop(name, "done") for name in PLACING}
+    more = {n: m for n, m in members.items() if m not in (None, "", 0)}
+    return {"kind": VALUE, **placing, **more}
 
 
 def begun_record(checkpoint: str, begun: Mapping[Digest, int], at: float) -> Record:

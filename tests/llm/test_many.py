@@ -27,7 +27,7 @@ LOOK = """
 import json, sys, time
 from pathlib import Path
 from nbckpt.digests import digest_of
-from nbckpt.llm.replay import ReplayLookup
+from nbckpt.llm.record_lookup import RecordLookup
 from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
 
@@ -44,7 +44,7 @@ before, began = resident_mb(), time.process_time()
 store = Store.open(Path(sys.argv[1]))
 session = Session(store, {})
 opened, grown = time.process_time() - began, resident_mb() - before
-lookup = ReplayLookup(session)
+lookup = RecordLookup(session, "recording")
 began = time.process_time()
 replay(54_321)
 first = time.process_time() - began

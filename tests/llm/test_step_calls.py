@@ -76,6 +76,38 @@ def test_equal_calls_of_two_calls_are_samples(shell: Any, provider: Provider) ->
     assert shell.user_ns["again"] == shell.user_ns["first"]
 
 
+THREADS = """
+from concurrent.futures import ThreadPoolExecutor
+import nbckpt, openai
+client = openai.OpenAI(max_retries=0)
+def ask(text):
+    said = [{'role': 'user', 'content': text}]
+    return client.chat.completions.create(model='m', messages=said).choices[0].message.content
+@nbckpt.step
+def answers(name, fails=False):
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(ask, [f'{name} {n}' for n in range(5)]))
+    if fails_now(): raise InterruptedError
+    return made
+"""
+
+
+def test_threads_of_the_only_call_in_work_are_of_it(
+    shell: Any, provider: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shell.run_cell("import os\ndef fails_now(): return not os.path.exists('go')").raise_error()
+    shell.run_cell(THREADS).raise_error()
+    assert isinstance(shell.run_cell("answers('a')").error_in_exec, InterruptedError)
+    Path("go").touch()
+
+    shell.run_cell("made = answers('a')").raise_error()
+    shell.run_cell("ask('outside'); ask('outside')").raise_error()
+
+    assert len(set(shell.user_ns["made"])) == 5
+    assert provider.answered == 5 + 2
+
+
 @pytest.mark.slow
 def test_a_script_that_is_killed_pays_the_rest_alone(provider: Provider, tmp_path: Path) -> None:
     script = tmp_path / "script.py"

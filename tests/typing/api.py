@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from uuid import UUID
 
 import nbckpt
 from nbckpt.model import Variable
@@ -52,6 +54,14 @@ def move() -> list[CellRun]:
         with attempt:
             print(moved.came_back, updated.metadata["made_by"])
     return list(rerun.cells)
+
+
+def prompt(topics: list[str]) -> str:
+    at: datetime = nbckpt.now()
+    there: datetime = nbckpt.now(timezone(timedelta(hours=9)))
+    request: UUID = nbckpt.uuid()
+    topic: str = nbckpt.random().choice(topics)
+    return f"{at} {there} {request.hex} {topic}"
 
 
 async def delete(paths: list[str]) -> str:

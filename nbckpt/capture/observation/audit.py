@@ -1,4 +1,4 @@
-"""The audit events of this process, collected while a window is open.
+"""The audit events of this process, collected while a window is open, or a call is in work.
 
 Notes
 -----
@@ -13,9 +13,10 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from functools import cache, wraps
-from os import O_ACCMODE, O_APPEND, O_RDONLY, O_WRONLY
+from os import O_ACCMODE, O_APPEND, O_EXCL, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY
 from threading import get_ident
 from types import CodeType, FrameType, TracebackType
 from typing import Any, NamedTuple, ParamSpec, TypeVar
@@ -28,6 +29,7 @@ from nbckpt.capture.observation.audit_events import (
     Framed,
     Listed,
     Opened,
+    Repeated,
     Replaced,
     Unpickled,
     Went,
@@ -36,6 +38,8 @@ from nbckpt.capture.observation.child_environment import put_in_environment
 from nbckpt.capture.observation.commands import terminal_of
 from nbckpt.capture.observation.file_states import TICK_NS, changed_since
 from nbckpt.capture.observation.frame_lookups import HARMLESS, called_from_c, looks_up
+from nbckpt.digests import Json
+from nbckpt.runtime.context import awaited_with, called_with
 from nbckpt.runtime.user_code_errors import user_code_errors
 
 _P = ParamSpec("_P")
@@ -43,6 +47,9 @@ _R = TypeVar("_R")
 
 MAX_EVENTS = 200_000
 """So many are collected in one window; of more it is only known that there were more."""
+
+OF_FILES = (Opened, Listed, Replaced, Went, Child)
+"""What calls are told of."""
 
 MAX_DEPTH = 400
 """Callers to look at, for the line of the notebook that an event comes from."""
@@ -60,6 +67,8 @@ _OUR_THREADS = (
 
 _events: list[Event] = []
 _windows: set[int] = set()
+_calls: list[list[Event]] = []  # what each call in work has done, by whatever thread
+_in_calls: ContextVar[tuple[list[Event], ...]] = ContextVar("nbckpt_heard", default=())
 _deaf: set[int] = set()  # threads that are inside the hook, or in work of nbckpt's own
 _is_open = False
 _is_looked = False  # whether files were looked at before a process started, in the latest window
@@ -77,16 +86,22 @@ class Window(NamedTuple):
 
 def opened(namespace: Mapping[str, object]) -> Window:
     """A window that collects events from now on; `namespace` is that of the notebook."""
-    global _is_open, _is_looked, _namespace, _since_ns  # noqa: PLW0603  # looked at by the hook
+    global _namespace  # noqa: PLW0603  # looked at by the hook
     _namespace = namespace
-    _add()
-    if not _windows:
-        _since_ns = time.time_ns() - TICK_NS
-    _is_looked = False
+    _begin()
     window = Window(next(_numbers), len(_events))
     _windows.add(window.number)
-    _is_open = True
     return window
+
+
+def _begin() -> None:
+    """Hear what happens from now on."""
+    global _is_open, _is_looked, _since_ns  # noqa: PLW0603  # looked at by the hook
+    _add()
+    if not _is_open:
+        _since_ns = time.time_ns() - TICK_NS
+    _is_looked = False
+    _is_open = True
 
 
 @cache
@@ -103,11 +118,64 @@ def collected(window: Window) -> list[Event]:
 
 def closed(window: Window) -> None:
     """Collect nothing more in a window."""
-    global _is_open  # noqa: PLW0603  # looked at by the hook
     _windows.discard(window.number)
     if not _windows:
-        _is_open = False
         _events.clear()
+    _end()
+
+
+def _end() -> None:
+    """Hear nothing more, unless something still listens."""
+    global _is_open  # noqa: PLW0603  # looked at by the hook
+    _is_open = bool(_windows or _calls)
+
+
+def heard(events: list[Event], function: Callable[..., _R], /, *args: object) -> _R:
+    """Call a function, and add to `events` what it does.
+
+    So does a thread that belongs to no call: it may be one that the function has begun.
+    """
+    try:
+        _calls.append(events)
+        _begin()
+        answer = called_with(_in_calls, (*_in_calls.get(), events), function, *args)
+    finally:
+        _forget_call(events)
+    return answer
+
+
+async def heard_async(
+    events: list[Event], function: Callable[..., Awaitable[_R]], /, *args: object
+) -> _R:
+    """As `heard`, of one to wait for."""
+    try:
+        _calls.append(events)
+        _begin()
+        answer = await awaited_with(_in_calls, (*_in_calls.get(), events), function, *args)
+    finally:
+        _forget_call(events)
+    return answer
+
+
+def _forget_call(events: list[Event]) -> None:
+    _calls[:] = [other for other in _calls if other is not events]
+    _end()
+
+
+def repeated(record: Json) -> None:
+    """Have the calls in which a kept call is answered take the files that it read for theirs."""
+    for events in _in_calls.get():
+        events.append(Repeated(record))
+
+
+def _note(event: Event) -> None:
+    """Add an event to the windows, and to the calls of the thread or task; else to all calls."""
+    if _windows and len(_events) <= MAX_EVENTS:
+        _events.append(event)
+    if _calls and isinstance(event, OF_FILES):
+        for events in _in_calls.get() or tuple(_calls):
+            if len(events) <= MAX_EVENTS:
+                events.append(event)
 
 
 def _forget() -> None:
@@ -115,6 +183,7 @@ def _forget() -> None:
     global _is_open  # noqa: PLW0603  # looked at by the hook
     _windows.clear()
     _events.clear()
+    _calls.clear()
     _deaf.clear()
     _is_open = False
 
@@ -157,13 +226,13 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
     if told is None:
         return
     thread = get_ident()
-    if thread in _deaf or len(_events) > MAX_EVENTS or _is_ours(thread):
+    if thread in _deaf or _is_ours(thread) or (len(_events) > MAX_EVENTS and not _calls):
         return
     _deaf.add(thread)
     try:
         found = told(args, sys._getframe(1))  # noqa: SLF001
         if found is not None:
-            _events.append(found)
+            _note(found)
     except user_code_errors():  # an error here would be raised by the user's own call
         pass
     finally:
@@ -199,12 +268,14 @@ def _opened(args: tuple[Any, ...], frame: FrameType) -> Event | None:
     path, mode, flags = args
     if isinstance(path, int) or _is_nbckpts(_module_of(frame)):
         return None
+    is_imported = frame.f_code.co_filename.startswith(_IMPORTER)
     if isinstance(flags, int):
         is_written, is_appended = flags & O_ACCMODE != O_RDONLY, flags & _APPENDING == _APPENDING
-    else:
-        is_written = not {"w", "a", "x", "+"}.isdisjoint(mode or "")
-        is_appended = "a" in (mode or "") and "+" not in (mode or "")
-    is_imported = frame.f_code.co_filename.startswith(_IMPORTER)
+        is_emptied = is_written and bool(flags & (O_TRUNC | O_EXCL))
+        is_read = not is_written or (flags & O_ACCMODE == O_RDWR and not is_emptied)
+        return Opened(path, is_written, is_imported, is_appended, is_read, is_emptied)
+    is_written = not {"w", "a", "x", "+"}.isdisjoint(mode or "")
+    is_appended = "a" in (mode or "") and "+" not in (mode or "")
     return Opened(path, is_written, is_imported, is_appended)
 
 
@@ -224,7 +295,7 @@ def _replaced(args: tuple[Any, ...], frame: FrameType) -> Event | None:
 
 def _moved(args: tuple[Any, ...], frame: FrameType) -> Event | None:
     if (first := _replaced(args, frame)) is not None:
-        _events.append(first)
+        _note(first)
         return Replaced(args[1])
     return None
 

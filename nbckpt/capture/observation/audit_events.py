@@ -7,15 +7,26 @@ from types import CodeType
 from typing import NamedTuple, TypeAlias
 
 from nbckpt.capture.observation.file_states import Stamp
+from nbckpt.digests import Json
 
 
 class Opened(NamedTuple):
-    """A file that was opened, or that somebody tried to open."""
+    """A file that was opened, or that somebody tried to open.
+
+    Attributes
+    ----------
+    is_read
+        True if it may be read as it was before.
+    is_emptied
+        True if nothing of it is left.
+    """
 
     path: object
     is_written: bool
     is_imported: bool
     is_appended: bool = False
+    is_read: bool = True
+    is_emptied: bool = False
 
 
 class Listed(NamedTuple):
@@ -84,6 +95,12 @@ class Unpickled(NamedTuple):
     name: str
 
 
+class Repeated(NamedTuple):
+    """A call that was answered from the store: the record of the files that it read."""
+
+    record: Json
+
+
 Event: TypeAlias = (
-    Opened | Listed | Replaced | Went | Child | Evaluated | Compiled | Framed | Unpickled
+    Opened | Listed | Replaced | Went | Child | Evaluated | Compiled | Framed | Unpickled | Repeated
 )

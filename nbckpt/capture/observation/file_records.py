@@ -112,12 +112,15 @@ def join_record(observed: dict[str, Json], nested: Any) -> None:
     """Take the record of a step that was restored into that of the step around it."""
     for member, what in nested.items():
         known: Any = observed.get(member)
+        ours: Any
         if member == "looks":
             for entries, folders in what.items():
-                ours: Any = observed.setdefault("looks", {})
+                ours = observed.setdefault("looks", {})
                 ours[entries] = {**folders, **ours.get(entries, {})}
         elif isinstance(what, dict):
-            observed[member] = {**what, **(known or {})}
+            ours = observed.setdefault(member, {})
+            for key, state in what.items():
+                ours.setdefault(key, state)
         elif isinstance(what, list | tuple):
             observed[member] = sorted({*what, *(known or ())})
         else:

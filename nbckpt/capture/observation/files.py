@@ -12,12 +12,13 @@ from __future__ import annotations
 import ast
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from nbckpt.capture.observation import audit, audit_events
+from nbckpt.capture.observation.audit_events import Event
 from nbckpt.capture.observation.audited import Audited, AuditedWindow
 from nbckpt.capture.observation.commands import Asked
 from nbckpt.capture.observation.file_records import (
@@ -44,7 +45,25 @@ from nbckpt.capture.observation.places import (
 from nbckpt.digests import Json
 from nbckpt.fingerprint.code import names_of_tree
 
+_CALL = ast.parse("call()")
 _IMPORTERS = frozenset({"import_module", "__import__", "importlib", "find_spec", "run_module"})
+
+
+class CallFiles:
+    """Uses of files by one call of a function, as it goes on."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.folder = working_folder()
+        self.began_ns = time.time_ns()
+
+
+class _Use(NamedTuple):
+    """Audit events since some time, by code that began in a folder."""
+
+    events: Sequence[Event]
+    folder: str
+    since_ns: int
 
 
 @dataclass
@@ -89,21 +108,23 @@ class Files(Audited):
         with audit.paused():
             names = names_of_tree(ran.tree, ran.namespace)
             reads = {*ran.key.inputs, *ran.key.functions, *names.loads, *names.binds}
-            found = self._found(window, ran, reads)
+            events = audit.collected(window.audited)
+            use = _Use(events, window.folder, window.since_ns)
+            found = self._found(use, ran.tree, reads, ran.namespace)
             found.touched = {f for f in found.files if _is_newer(f, window.since_ns)}
-            observed = record_of(found, self._places)
+            observed = self._record(found, window.folder)
             if versions := versions_of(reads, names.imports, ran.namespace):
                 observed["versions"] = versions
-            if found.is_relative and (folder := self._places.short(window.folder)) != ".":
-                observed["cwd"] = folder
             for nested in window.nested:
                 join_record(observed, nested)
         return observed or None
 
     def difference(self, observed: Json, ran: Ran) -> str | None:  # noqa: ARG002
         """Reason not to restore: a file is not as the step left it, or a library has changed."""
-        if not observed:
-            return None
+        return self.difference_of_call(observed) if observed else None
+
+    def difference_of_call(self, observed: Json) -> str | None:
+        """The same for a call of a function."""
         kept: Any = observed
         with audit.paused():
             for package, version in kept.get("versions", {}).items():
@@ -139,26 +160,62 @@ class Files(Audited):
     def cell_ends(self, tree: ast.Module) -> None:
         """Nothing."""
 
+    # -- calls of functions
+
+    def of_call(self, call: CallFiles, names: Mapping[str, object]) -> Json:
+        """The states of the files that a call has read, or that what it is given names.
+
+        Not of those that it has made itself: what it wrote is no input. Those that others changed
+        meanwhile are `touched`.
+
+        Parameters
+        ----------
+        names
+            The function, what it is given, and what it reaches.
+        """
+        with audit.paused():
+            use = _Use(call.events, call.folder, call.began_ns - TICK_NS)
+            found = self._found(use, _CALL, names, names)
+            written, read = _written_and_read(call)
+            found.files = {f: None for f in found.files if f not in written or f in read}
+            found.appended = {f: only for f, only in found.appended.items() if f in found.files}
+            found.is_more = found.is_more or len(call.events) > audit.MAX_EVENTS
+            reads = found.files.keys() - found.written - written
+            found.touched = {file for file in reads if _is_newer(file, call.began_ns + 1)}
+            observed = self._record(found, call.folder)
+            for event in call.events:
+                if isinstance(event, audit_events.Repeated):
+                    join_record(observed, event.record)
+        return observed or None
+
     # -- what a window has seen -------------------------------------------------------------
 
-    def _found(self, window: _Window, ran: Ran, reads: Iterable[str]) -> FoundFiles:
+    def _record(self, found: FoundFiles, folder: str) -> dict[str, Json]:
+        observed = record_of(found, self._places)
+        if found.is_relative and (short := self._places.short(folder)) != ".":
+            observed["cwd"] = short
+        return observed
+
+    def _found(
+        self, use: _Use, tree: ast.Module, reads: Iterable[str], namespace: Mapping[str, object]
+    ) -> FoundFiles:
         found = FoundFiles()
-        self._of_events(window, found)
-        named = Named(ran.tree, reads, ran.namespace)
+        self._of_events(use.events, use.folder, found)
+        named = Named(tree, reads, namespace)
         for text in named.paths(has_commands=bool(found.commands)):
-            self._add(found, text, window.folder, is_named=True)
+            self._add(found, text, use.folder, is_named=True)
         for pattern in named.patterns:
-            found.globs[pattern] = matches_digest(pattern, window.folder)
+            found.globs[pattern] = matches_digest(pattern, use.folder)
             found.is_relative = found.is_relative or not os.path.isabs(pattern)  # noqa: PTH117
         for text in named.folders():
-            path = self._absolute(found, text, window.folder, is_named=True)
+            path = self._absolute(found, text, use.folder, is_named=True)
             if path and not any(file.startswith(f"{path}/") for file in found.files):
                 found.trees[path] = None
         if not _IMPORTERS.isdisjoint(named.calls):
             for file in loaded_user_files():
-                self._add(found, file, window.folder)
+                self._add(found, file, use.folder)
         if found.commands:
-            self._of_children(window, found, ran.tree)
+            self._of_children(found, use, tree)
         if entries := asked_by(named.calls):
             found.is_more = named.is_full and entries != "names"
             found.looks.update(dict.fromkeys((entries, folder) for folder in found.listed))
@@ -166,9 +223,8 @@ class Files(Audited):
                 found.looks.update(dict.fromkeys(("time", file) for file in found.files))
         return found
 
-    def _of_events(self, window: _Window, found: FoundFiles) -> None:
-        folder = window.folder
-        for event in audit.collected(window.audited):
+    def _of_events(self, events: Iterable[Event], folder: str, found: FoundFiles) -> None:
+        for event in events:
             if isinstance(event, audit_events.Opened):
                 is_made = event.is_written
                 if event.is_imported:
@@ -191,9 +247,9 @@ class Files(Audited):
                 found.commands.append(event._replace(folder=joined(folder, event.folder or folder)))
                 found.before = event.before if found.before is None else found.before
 
-    def _of_children(self, window: _Window, found: FoundFiles, tree: ast.Module) -> None:
+    def _of_children(self, found: FoundFiles, use: _Use, tree: ast.Module) -> None:
         """Add files that commands name, and files that changed since before the first of them."""
-        asked, folder = Asked(), window.folder
+        asked, folder = Asked(), use.folder
         for child in found.commands:
             asked.words(child.words, str(child.folder or folder))
         for script in scripts_of(tree):
@@ -208,7 +264,7 @@ class Files(Audited):
         for pattern in asked.patterns:
             found.globs[pattern] = matches_digest(pattern, folder)
         known = found.before or {}
-        for path, stamp in changed_since(folder, window.since_ns).items():
+        for path, stamp in changed_since(folder, use.since_ns).items():
             if stamp == known.get(path) or path.endswith(".ipynb"):
                 continue
             if whole := self._add(found, path, folder):
@@ -238,6 +294,25 @@ class Files(Audited):
             return None
         found.is_relative = found.is_relative or not os.path.isabs(text_of(path) or "/")  # noqa: PTH117
         return whole
+
+
+def _written_and_read(call: CallFiles) -> tuple[set[str], set[str]]:
+    """The paths that a call has written, and those that it may have read as they were before."""
+    written, read, emptied, folder = set[str](), set[str](), set[str](), call.folder
+    for event in call.events:
+        if isinstance(event, audit_events.Went):
+            folder = joined(folder, event.path) or folder
+        if not isinstance(event, audit_events.Opened | audit_events.Replaced):
+            continue
+        path = joined(folder, event.path) or ""
+        opened = event if isinstance(event, audit_events.Opened) else None
+        if opened is None or opened.is_written:
+            written.add(path)
+        if opened is None or opened.is_emptied:
+            emptied.add(path)
+        elif opened.is_read and path not in emptied:
+            read.add(path)
+    return written, read
 
 
 def _is_newer(path: str, since_ns: int) -> bool:

@@ -10,6 +10,8 @@ from nbckpt.digests import Digest
 from nbckpt.model import Checkpoint, Record, Refusal, Variable, is_trusted
 from nbckpt.session.branch_position import MAIN
 from nbckpt.session.history.costs import ledger_of, replays_in
+from nbckpt.timeline.recording_retention import scope_name
+from nbckpt.timeline.recordings import VALUE
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
@@ -46,12 +48,15 @@ class ExportSelection:
         return list(dict.fromkeys(found))
 
     def records(self) -> list[Record]:
-        """The model calls of its step, those that were replayed too, and its kept calls."""
+        """The model calls of its step, those that were replayed too, its kept calls and values."""
         store, timeline = self._session.store, self._session.timeline
         ledger, own = ledger_of(store, timeline), self._checkpoint.id
         calls = [*ledger.calls_of(own), *replays_in(store, ledger, own)]
         known = {record["id"]: record for record in calls}  # what was replayed may be its own
-        found = [*known.values(), *ledger.steps_of(own)]
+        steps = ledger.steps_of(own)
+        names = {self._checkpoint.name, *map(scope_name, steps)}
+        values = (record for record in store.records(VALUE) if record["step"] in names)
+        found = [*known.values(), *steps, *values]
         trusted = [record for record in found if is_trusted(record)]
         self.left_records = len(found) - len(trusted)
         return trusted

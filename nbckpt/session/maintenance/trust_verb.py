@@ -32,7 +32,7 @@ MEANING = (
     " shapes, previews and recorded outputs, and can query its Parquet files."
 )
 _DEFINITIONS = {"function": "functions", "type": "classes"}
-_RUNS = ("step", "items", "recording", "approval")
+_RUNS = ("step", "items", "recording", "value", "approval")
 """Kinds of records, beside checkpoints, that stand for something which need not be done again."""
 
 

@@ -15,7 +15,12 @@ from nbckpt.text.units import count_text
 
 FEW = 6
 """Names that are told; the others are counted."""
-_SPOKEN = {"step": "kept call", "items": "result of a map", "recording": "model call"}
+_SPOKEN = {
+    "step": "kept call",
+    "items": "result of a map",
+    "recording": "model call",
+    "value": "recorded value",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from nbckpt.fingerprint.values.walking import Found, Walk
 from nbckpt.steps.calls.code import key_of_inputs
 from nbckpt.steps.calls.plans import Plan
 from nbckpt.text.describe import preview_of
+from nbckpt.text.secret_texts import is_named_secret, named_in, redacted
 
 SHOWN = 200
 """Characters of arguments that a message shows."""
@@ -38,14 +39,24 @@ class Arguments(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Preview of them, for people."""
-        text = ", ".join(f"{name}={preview_of(value)}" for name, value in self.values.items())
+        """Preview of them, for people, with stars where a secret was."""
+        text = ", ".join(f"{name}={_shown(name, value)}" for name, value in self.values.items())
         return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
     @property
     def are_atoms(self) -> bool:
         """True if none of them can be changed."""
         return all(type(value) in ATOMS for value in self.values.values())
+
+
+def _shown(name: str, value: object) -> str:
+    if isinstance(value, str):  # whole: a key that is cut looks like none
+        hidden = "***" if is_named_secret(name, value) else redacted(value)
+        return preview_of(hidden)
+    text = redacted(preview_of(value))
+    for secret in named_in(value):
+        text = text.replace(secret, "***")
+    return text
 
 
 def bound(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, object]:

@@ -9,12 +9,14 @@ by being bound again, comparing identities is enough.
 
 from __future__ import annotations
 
+import dis
 from collections.abc import Mapping
-from types import FunctionType, ModuleType
+from functools import lru_cache
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from nbckpt.digests import Digest
-from nbckpt.fingerprint.code.bytecode import NOTHING
+from nbckpt.fingerprint.code.bytecode import NOTHING, STORES
 from nbckpt.fingerprint.keys.inputs import MODULE, Inputs
 from nbckpt.fingerprint.user_names import DECORATED
 from nbckpt.fingerprint.values.homes import is_named
@@ -89,6 +91,38 @@ def key_of_inputs(inputs: Inputs) -> Key:
     """Key of a step from the inputs that were collected."""
     variables, definitions = inputs.variables, inputs.definitions
     return Key("", dict(sorted(variables.items())), dict(sorted(definitions.items())))
+
+
+class BoundGlobals:
+    """The variables of the notebook that a function binds, or one that it reaches, as they are."""
+
+    def __init__(self, function: FunctionType, code: Code) -> None:
+        self._namespace = namespace = function.__globals__
+        reached = [function, *(namespace.get(name) for name in code.key.functions)]
+        own = [f for f in map(_undecorated, reached) if f and f.__globals__ is namespace]
+        names = frozenset[str]().union(*(_stored_by(f.__code__) for f in own))
+        self._before = {name: namespace.get(name, _ABSENT) for name in sorted(names)}
+
+    def changed(self) -> str | None:
+        """The first of them that is another object by now; None if all are what they were."""
+        now = self._namespace
+        changed = (n for n, value in self._before.items() if now.get(n, _ABSENT) is not value)
+        return next(changed, None)
+
+
+def _undecorated(value: object) -> FunctionType | None:
+    """A function of the user's own, also of a step; None for anything else."""
+    if type(value) is not FunctionType:
+        return None
+    made = vars(value).get(DECORATED)
+    return _undecorated(made[1][0]) if made is not None else value
+
+
+@lru_cache(maxsize=1_000)
+def _stored_by(code: CodeType) -> frozenset[str]:
+    own = {i.argval for i in dis.get_instructions(code) if i.opname in STORES}
+    inside = (_stored_by(part) for part in code.co_consts if isinstance(part, CodeType))
+    return frozenset(own).union(*inside)
 
 
 def _are_same(one: list[object] | None, other: list[object]) -> bool:

@@ -44,10 +44,11 @@ def step(
 ) -> Any:
     """Keep what each call of a function returns: the same call again is answered without running.
 
-    A call is the same if the function, all that it reaches of the user's code and values, and the
-    arguments are. Of equal calls in one step (a cell with ``%%checkpoint``, a `with` block) the
-    second is another sample, with an answer of its own; elsewhere they are counted within the
-    cell or, in a script, within the session. Answers are found from every branch.
+    A call is the same if the function, all that it reaches of the user's code and values, the
+    arguments and the files that it read are. Of equal calls in one step (a cell with
+    ``%%checkpoint``, a `with` block) the second is another sample, with an answer of its own;
+    elsewhere they are counted within the cell or, in a script, within the session. Answers are
+    found from every branch.
 
     The answer is durable before the caller sees it, and each replay gives a new copy. What cannot
     be kept is returned, and said. So is that the function changed what it was given: a replay

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from nbckpt.capture.observation.checkpoint_reads import Reads
 from nbckpt.errors import UsageError
 from nbckpt.llm import scope
 from nbckpt.llm.step_scope import Scope
 from nbckpt.steps.calls.attempts import error_text
+from nbckpt.steps.calls.call_inputs import CallInputs
 from nbckpt.steps.calls.failures import Failure, failure_of, told
 from nbckpt.steps.calls.item_memory import Memory
 from nbckpt.steps.calls.outcomes import Outcome, Task
@@ -54,8 +54,7 @@ class Each:
         self._collects = errors == "collect"
         self._results: list[Any] = [None] * len(items)
         self._errors: list[Outcome] = []
-        self._reads = step.session.workspace.checkpoint_reads
-        self._read: dict[int, Reads] = {}
+        self._inputs: dict[int, CallInputs] = {}
         self._bar = LoopBar(step.request.name, len(items))
         digests = [self.memory.digest_of(item) for item in items]
         self._names = _names(within.next_pass(), digests)
@@ -81,17 +80,19 @@ class Each:
 
     def done(self, task: Task) -> Any:
         """The function's result for an item; the calls that it makes belong to that item."""
-        with self._reads.collecting(self._read_by(task)):
-            return scope.inside(self._of(task), self.function, task.item)
+        inside = self._inputs_of(task).inside
+        return scope.inside(self._of(task), inside, self.function, task.item)
 
     async def done_async(self, task: Task) -> Any:
         """As `done`, of one to wait for."""
-        with self._reads.collecting(self._read_by(task)):
-            return await scope.inside_async(self._of(task), self.function, task.item)
+        inside = self._inputs_of(task).inside_async
+        return await scope.inside_async(self._of(task), inside, self.function, task.item)
 
-    def _read_by(self, task: Task) -> Reads:
-        """What an item's function is told of checkpoints."""
-        return self._read.setdefault(task.place, {})
+    def _inputs_of(self, task: Task) -> CallInputs:
+        """What an item's function reads beside the item."""
+        if (found := self._inputs.get(task.place)) is None:
+            found = self._inputs[task.place] = CallInputs(self._step.session)
+        return found
 
     def _of(self, task: Task) -> Scope:
         return self._scope.of_item(self._names[task.place])
@@ -100,13 +101,14 @@ class Each:
         """An outcome that is kept, unless its item is to run again."""
         if self._of(outcome.task).is_unanswered:
             return outcome
-        return self.memory.keep(outcome, self._read_by(outcome.task))
+        return self.memory.keep(outcome, self._inputs.pop(outcome.task.place, None))
 
     async def kept_async(self, outcome: Outcome, clock: Clock) -> Outcome:
         """The same, awaited."""
         if self._of(outcome.task).is_unanswered:
             return outcome
-        return await self.memory.keep_async(outcome, clock, self._read_by(outcome.task))
+        inputs = self._inputs.pop(outcome.task.place, None)
+        return await self.memory.keep_async(outcome, clock, inputs)
 
     def awaits(self) -> UsageError:
         """The error for a function that turns out to be asynchronous."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
 
-from nbckpt.digests import digest_of
+from nbckpt.digests import Digest, digest_of
 from nbckpt.errors import TRUST_IT, UncertainError, UsageError
 from nbckpt.fingerprint.user_names import DECORATED
 from nbckpt.model import Record
@@ -30,6 +30,9 @@ from nbckpt.storage.blobs import size_of_parts
 _NOTHING: Any = object()
 _NAMED = 8
 """Characters that name one of several open calls."""
+ALL = "all"
+"""Stands for the names of all open calls."""
+CallPlace: TypeAlias = tuple[str, Digest, int]
 
 
 def certain(session: Session, call: CallId, code: Code, arguments: Arguments) -> Record | None:
@@ -97,7 +100,7 @@ def resolve(
     *,
     result: object = _NOTHING,
     retry: bool = False,
-    call: str | None = None,
+    call: str | Iterable[str] | None = None,
 ) -> None:
     """Answer for a step with ``once=True`` that stopped, as nobody knew whether it was done.
 
@@ -110,13 +113,14 @@ def resolve(
     retry
         The next run runs it.
     call
-        Which call, where several of the step are open; the error names it.
+        Which call, where several of the step are open; the error names it. A list of several, or
+        ``"all"``: each has this answer.
 
     Raises
     ------
     UsageError
-        If no session is open, no call of the step is, or more than one; or if neither or both of
-        `result` and `retry` are given.
+        If no session is open, no call of the step is, or more than one and `call` does not say
+        which; or if neither or both of `result` and `retry` are given.
     CaptureError
         If `result` cannot be kept.
     StoreError
@@ -133,30 +137,36 @@ def resolve(
         raise UsageError(message)
     session.refresh()
     index = index_of(session)
-    which, code = _chosen(index, name, call)
-    record: Record = {
+    chosen = _chosen(index, name, call)
+    records = [_answer(session, which, code) for which, code in chosen.items()]
+    with session.store.writing():
+        if not retry:
+            parts = encoded(result, session.namespace)
+            kept = {"blob": session.store.put_blob(parts), "size_bytes": size_of_parts(parts)}
+            records = [{**record, "state": "done", **kept} for record in records]
+        written = session.writes.append(records)
+    result_of(written)
+    for which, record in zip(chosen, records, strict=True):
+        index.note(record)
+        index.asked.pop(which, None)
+
+
+def _answer(session: Session, which: CallPlace, code: Digest) -> Record:
+    """The record that a call may run again."""
+    name, arguments, occurrence = which
+    return {
         "kind": KIND,
         "name": name,
-        "state": "retry" if retry else "done",
+        "state": "retry",
         "code": code,
-        "arguments": which[1],
-        "occurrence": which[2],
+        "arguments": arguments,
+        "occurrence": occurrence,
         "session": session.id,
         "branch": session.position.branch,
         "once": True,
         "resolved": True,
         "created_at": clock.now(),
     }
-    with session.store.writing():
-        if not retry:
-            parts = encoded(result, session.namespace)
-            size = size_of_parts(parts)
-            blob = session.store.put_blob(parts)
-            record = {**record, "blob": blob, "size_bytes": size}
-        written = session.writes.append([record])
-    result_of(written)
-    index.note(record)
-    index.asked.pop(which, None)
 
 
 def _name_of_step(step: Callable[..., object] | str) -> str:
@@ -169,28 +179,33 @@ def _name_of_step(step: Callable[..., object] | str) -> str:
     return str(made[1][1]["name"])
 
 
-def _open_calls(index: Index, name: str) -> dict[tuple[str, str, int], tuple[str, str]]:
+def _open_calls(index: Index, name: str) -> dict[CallPlace, tuple[Digest, str]]:
     """Place of each open call → the code that its result is for, and its arguments as text."""
     found = {
-        (r["name"], r["arguments"], r["occurrence"]): (str(r["code"]), "")
+        (r["name"], r["arguments"], r["occurrence"]): (str(r["code"]), str(r.get("given", "")))
         for r in index.unresolved(name)
     }
     asked = list(index.asked.items())
     return found | {p: (one.id.code, one.text) for p, one in asked if one.id.name == name}
 
 
-def _chosen(index: Index, name: str, call: str | None) -> tuple[tuple[str, str, int], str]:
+def _chosen(index: Index, name: str, call: str | Iterable[str] | None) -> dict[CallPlace, Digest]:
+    """Place of each call that is meant → the code that its result is for."""
     calls = _open_calls(index, name)
     named = {name_of(*place): place for place in calls}
-    if call is not None:
-        named = {key: place for key, place in named.items() if key == call}
-    if not named:
-        which = f"call {call!r} of step {name!r}" if call else f"step {name!r}"
+    meant = [call] if isinstance(call, str) else None if call is None else list(call)
+    if meant is None and len(named) > 1:
+        listed = "; ".join(f"call={k!r} ({calls[p][1] or '…'})" for k, p in named.items())
+        message = (
+            f"{len(named)} calls of step {name!r} stand open, so name one, several in a list,"
+            f" or call='all': {listed}"
+        )
+        raise UsageError(message)
+    if meant is None or meant == [ALL]:
+        meant = list(named)
+    unknown = [one for one in meant if one not in named]
+    if unknown or not meant:
+        which = f"call {unknown[0]!r} of step {name!r}" if unknown else f"step {name!r}"
         message = f"{which} has nothing to resolve: no call of it stands open"
         raise UsageError(message)
-    if len(named) > 1:
-        listed = "; ".join(f"call={k!r} ({calls[p][1] or '…'})" for k, p in named.items())
-        message = f"{len(named)} calls of step {name!r} stand open, so name one: {listed}"
-        raise UsageError(message)
-    place = next(iter(named.values()))
-    return place, calls[place][0]
+    return {named[one]: calls[named[one]][0] for one in meant}

@@ -8,9 +8,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from nbckpt.capture.observation.checkpoint_reads import Reads
 from nbckpt.errors import CaptureError, NbckptError
-from nbckpt.fingerprint.keys.difference import difference
+from nbckpt.fingerprint.keys.difference import difference as key_difference
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.llm import scope
 from nbckpt.llm.answer_owners import AnswerOwners
@@ -20,7 +19,8 @@ from nbckpt.runtime.interrupts import result_of
 from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.steps.calls.arguments import digest_of_value
 from nbckpt.steps.calls.attempts import error_text
-from nbckpt.steps.calls.code import Code, Reached
+from nbckpt.steps.calls.call_inputs import CallInputs, difference, repeat
+from nbckpt.steps.calls.code import BoundGlobals, Code, Reached
 from nbckpt.steps.calls.item_results import Keeping, Kept, Place
 from nbckpt.steps.calls.outcomes import Outcome, Task
 from nbckpt.steps.calls.running import durable
@@ -57,12 +57,15 @@ class Memory:
     ) -> None:
         self.name = str(getattr(function, "__qualname__", None) or type(function).__qualname__)
         self._step, self._session, self._key = step, step.session, key
-        self._within = within
+        self._within, self._function = within, function
         self._told: set[str] = set()
         self._clocks = threading.local()
         self._is_checked = self._has_kept = False
         self._reached = Reached(function) if isinstance(function, FunctionType) else None
         self._of = self._code(function) if step.is_kept else None
+        self._globals: BoundGlobals | None = None
+        if self._of is not None and isinstance(function, FunctionType):
+            self._globals = BoundGlobals(function, self._of)
         self._known: Kept | None = None
         self._keeping: Keeping | None = None
         if self._of is not None:
@@ -117,11 +120,10 @@ class Memory:
                 self._tell(f"some did not come back, and run again: {problem}")
             if result is None:
                 return None
-            reads = self._session.workspace.checkpoint_reads
-            if why := reads.difference(result.asked):
+            if why := difference(self._session, result.read):
                 self._say(f"runs {self.name!r} again: {why}")
                 return None
-            reads.repeat(result.asked)
+            repeat(self._session, result.read)
             if not self._has_kept:
                 self._has_kept = True
                 owners = self._session.state(AnswerOwners)
@@ -148,39 +150,44 @@ class Memory:
         """Says when to keep what one worker has done."""
         return Clock(self._session.settings.track_share)
 
-    def keep(self, outcome: Outcome, asked: Reads) -> Outcome:
+    def keep(self, outcome: Outcome, inputs: CallInputs | None) -> Outcome:
         """The outcome, whose result is durable, unless that would take too much of the time.
 
         Parameters
         ----------
-        asked
-            What the function was told of checkpoints.
+        inputs
+            What the function has read beside the item; None if it did not run.
         """
         clock: Clock | None = getattr(self._clocks, "clock", None)
         if clock is None:
             clock = self._clocks.clock = self.new_clock()
-        written = self._written(outcome, clock, asked)
+        written = self._written(outcome, clock, inputs)
         if written is not None:
             self._wait(written)
             clock.kept()
         return outcome
 
-    async def keep_async(self, outcome: Outcome, clock: Clock, asked: Reads) -> Outcome:
+    async def keep_async(
+        self, outcome: Outcome, clock: Clock, inputs: CallInputs | None
+    ) -> Outcome:
         """The same, awaited."""
-        written = self._written(outcome, clock, asked)
+        written = self._written(outcome, clock, inputs)
         if written is not None:
             await self._wait_async(written)
             clock.kept()
         return outcome
 
-    def _written(self, outcome: Outcome, clock: Clock, asked: Reads) -> Future[None] | None:
+    def _written(
+        self, outcome: Outcome, clock: Clock, inputs: CallInputs | None
+    ) -> Future[None] | None:
         """Keep a result; what to wait for, if that is worth its time."""
         task, keeping = outcome.task, self._keeping
-        if outcome.error is not None or not task.result or keeping is None:
+        if outcome.error is not None or not task.result or keeping is None or inputs is None:
             return None
         try:
             self._require_unchanged(task)
-            keeping.add(task.result, outcome.value, asked)
+            read = inputs.members(self._function, task.item, self._of.key if self._of else Key(""))
+            keeping.add(task.result, outcome.value, read)
             return keeping.flush() if clock.is_worth_it() else None
         except NbckptError as problem:
             self._tell(str(problem))
@@ -190,12 +197,15 @@ class Memory:
 
     def _require_unchanged(self, task: Task) -> None:
         """Raise if the function does more than to return something."""
+        if self._globals is not None and (bound := self._globals.changed()):
+            message = f"it binds the global {bound!r}, which a replay would not"
+            raise CaptureError(message)
         if not self._is_checked and self._reached is not None and self._of is not None:
             self._is_checked = True
             now = self._reached.code()
             if now.digest != self._of.digest:
                 self._keeping = None
-                what = "; ".join(difference(self._of.key, now.key)[:3])
+                what = "; ".join(key_difference(self._of.key, now.key)[:3])
                 message = f"it changes what it reads ({what}), which a replay would not"
                 raise CaptureError(message)
         if self._key is not None or type(task.item) in ATOMS:

@@ -1,7 +1,7 @@
 """Results of functions for the items of maps: several in one blob, one record for each blob.
 
 A blob's first part is JSON, for each result ``[item, number of parts]`` or with a third member,
-what the function was told of checkpoints; the parts of the results follow.
+what the function has read beside the item; the parts of the results follow.
 """
 
 from __future__ import annotations
@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, NamedTuple
 
-from nbckpt.capture.observation.checkpoint_reads import Reads
 from nbckpt.digests import Digest, Json
 from nbckpt.errors import NbckptError
 from nbckpt.fingerprint.keys.difference import difference
@@ -55,12 +54,12 @@ class Result(NamedTuple):
     ----------
     parts
         Of a blob.
-    asked
-        What the function was told of checkpoints; None if it asked for none.
+    read
+        What the function has read beside the item, as `call_inputs` has it.
     """
 
     parts: Sequence[memoryview]
-    asked: Json
+    read: Mapping[str, Json]
 
 
 class Kept:
@@ -119,8 +118,8 @@ class Kept:
 
 def _results(blob: Sequence[memoryview]) -> Iterator[tuple[str, Result]]:
     at = 1
-    for item, n_parts, *asked in json.loads(bytes(blob[0])):
-        yield item, Result(blob[at : at + n_parts], asked[0] if asked else None)
+    for item, n_parts, *read in json.loads(bytes(blob[0])):
+        yield item, Result(blob[at : at + n_parts], read[0] if read else {})
         at += n_parts
 
 
@@ -132,17 +131,17 @@ class Keeping:
         self._place = place
         self._knows_code = knows_code
         self._lock = threading.Lock()
-        self._waiting: list[tuple[str, list[bytes], Reads]] = []
+        self._waiting: list[tuple[str, list[bytes], Mapping[str, Json]]] = []
         self._began = time.perf_counter()
         self._written: Future[None] | None = None
 
-    def add(self, item: str, value: object, asked: Reads) -> None:
+    def add(self, item: str, value: object, read: Mapping[str, Json]) -> None:
         """Capture a result as it is now; `flush` writes it.
 
         Parameters
         ----------
-        asked
-            What the function was told of checkpoints.
+        read
+            What the function has read beside the item.
 
         Raises
         ------
@@ -151,7 +150,7 @@ class Keeping:
         """
         parts = [_bytes_of(part) for part in encoded(value, self._session.namespace)]
         with self._lock:
-            self._waiting.append((item, parts, asked))
+            self._waiting.append((item, parts, read))
 
     def flush(self) -> Future[None] | None:
         """Write what was added; the future is done when all so far is durable.
@@ -167,7 +166,7 @@ class Keeping:
                 return self._written
             now = time.perf_counter()
             duration, self._began = now - self._began, now
-            listed = [[item, len(p), *([asked] if asked else [])] for item, p, asked in waiting]
+            listed = [[item, len(p), *([read] if read else [])] for item, p, read in waiting]
             parts = [json.dumps(listed).encode(), *(part for _, p, _ in waiting for part in p)]
             with self._session.store.writing():
                 blob = self._session.store.put_blob(parts)

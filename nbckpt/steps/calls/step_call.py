@@ -6,11 +6,12 @@ import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
-from nbckpt.capture.observation.checkpoint_reads import Reads
 from nbckpt.errors import CaptureError, NbckptError, StoreError
+from nbckpt.fingerprint.keys.difference import difference as key_difference
 from nbckpt.llm import scope
 from nbckpt.llm.answer_owners import AnswerOwners
 from nbckpt.model import Record, is_trusted
@@ -21,7 +22,8 @@ from nbckpt.session.session import Session
 from nbckpt.steps.calls import intents, occurrences
 from nbckpt.steps.calls.arguments import Arguments, digest_of_arguments
 from nbckpt.steps.calls.attempts import Attempts, error_text
-from nbckpt.steps.calls.code import Code
+from nbckpt.steps.calls.call_inputs import CallInputs, difference, repeat
+from nbckpt.steps.calls.code import BoundGlobals, Code
 from nbckpt.steps.calls.decorated_function import DecoratedFunction
 from nbckpt.steps.calls.kept_calls import (
     KIND,
@@ -36,8 +38,6 @@ from nbckpt.steps.execution.step_state import StepState
 from nbckpt.storage.blobs import size_of_parts
 
 _R = TypeVar("_R")
-ASKED = "asked"
-"""Member of a record: what the call was told of checkpoints; another answer has it run again."""
 _NO_MEMBERS: Record = MappingProxyType({})
 
 
@@ -71,8 +71,8 @@ class StepCall:
     def __post_init__(self) -> None:
         name, _, arguments, n = self.id
         self._calls = scope.within(f"{name}({arguments[:16]})#{n}")
-        self._reads = self.session.workspace.checkpoint_reads
-        self._read: Reads = {}
+        self._inputs = CallInputs(self.session)
+        self._globals = BoundGlobals(self.known.plan.function, self.code)
 
     def inside(self, function: Callable[..., _R], /, *args: Any) -> _R:
         """Call a function; what it calls belongs to this call: other steps, and models.
@@ -80,16 +80,15 @@ class StepCall:
         So nothing shifts for what comes after it when it is answered, and each of several equal
         calls that has no answer asks a model anew.
         """
-        within = occurrences.inside
-        with self._reads.collecting(self._read):
-            answer: _R = scope.inside(self._calls, within, self.own, function, *args)
+        within = partial(occurrences.inside, self.own, self._inputs.inside, function)
+        answer: _R = scope.inside(self._calls, within, *args)
         return answer
 
     async def inside_async(self, function: Callable[..., Awaitable[_R]], /, *args: Any) -> _R:
         """As `inside`, of one to wait for."""
-        within = occurrences.inside_async
-        with self._reads.collecting(self._read):
-            return await scope.inside_async(self._calls, within, self.own, function, *args)
+        within = partial(occurrences.inside_async, self.own, self._inputs.inside_async, function)
+        answer: _R = await scope.inside_async(self._calls, within, *args)
+        return answer
 
     @property
     def is_anew(self) -> bool:
@@ -114,7 +113,7 @@ class StepCall:
             record = intents.certain(self.session, self.id, self.code, self.arguments)
         else:
             record = None if self.is_anew else self.index.done(self.id)
-            if record is not None and (why := self._reads.difference(record.get(ASKED))):
+            if record is not None and (why := difference(self.session, record)):
                 self._say(why)
                 return None
         if record is None:
@@ -132,7 +131,7 @@ class StepCall:
         if (within := scope.here().scope) is not None:
             within.count("calls_replayed", "")
         self.session.state(AnswerOwners).keeps(self.session, self._calls.step)
-        self._reads.repeat(record.get(ASKED))
+        repeat(self.session, record)
         return answer
 
     def _say_why(self) -> None:
@@ -185,13 +184,17 @@ class StepCall:
             if self.own.unanswered or self._calls.is_unanswered:
                 return self.keep_nothing("a question of it was not answered")
             self._require_unchanged()
+            self._require_no_effect()
+            read = (
+                {}
+                if plan.once
+                else self._inputs.members(plan.function, self.arguments.values, self.code.key)
+            )
             parts = encoded(value, plan.namespace)
             with self.session.store.writing():
                 blob = self.session.store.put_blob(parts)
                 size = size_of_parts(parts)
-                kept = {"blob": blob, "size_bytes": size, **members}
-                if self._read:
-                    kept[ASKED] = self._read
+                kept = {"blob": blob, "size_bytes": size, **read, **members}
                 return self._append("done", kept)
         except (CaptureError, StoreError) as problem:
             return self.keep_nothing(str(problem))
@@ -228,6 +231,22 @@ class StepCall:
             )
             raise CaptureError(message)
 
+    def _require_no_effect(self) -> None:
+        """Raise if the function has changed variables; of what must not be repeated, say so."""
+        plan = self.known.plan
+        now = self.known.reached.code()
+        if bound := self._globals.changed():
+            why = f"it binds the global {bound!r}, which a replay would not"
+        elif now.digest != self.code.digest:
+            what = "; ".join(key_difference(self.code.key, now.key)[:3])
+            why = f"it changes what it reads ({what or 'its own code'}), which a replay would not"
+        else:
+            return
+        if not plan.once:
+            message = f"{why}; have it return what it makes of that"
+            raise CaptureError(message)
+        self.known.tell_once(self.session, why, f"step {plan.name!r}: {why}; its result is kept")
+
     def _append(
         self, state: str, members: Record = _NO_MEMBERS, *, durable: bool = True
     ) -> Future[None]:
@@ -251,7 +270,7 @@ class StepCall:
         if (occurrence := self.place.occurrence).item:
             record = {**record, "item": occurrence.item, "nth": occurrence.nth}
         if plan.once:
-            record = {**record, "once": True}
+            record = {**record, "once": True, "given": self.arguments.text}
         if not self.index.knows(self.code):
             key = self.code.key
             record = {**record, "reads": {"inputs": key.inputs, "functions": key.functions}}

@@ -50,7 +50,7 @@ def in_threads(
 
     n_working = min(workers, len(tasks))
     for number in range(n_working):
-        target, name = copy_context().run, f"nbckpt-map-{number}"
+        target, name = copy_context().run, f"map-{number}"
         threading.Thread(target=target, args=[work], name=name, daemon=True).start()
     try:
         while n_working:

@@ -120,12 +120,16 @@ class Execution(Own):
         is_fresh
             True if its model calls are made again.
         """
-        self._running = running
-        running[id(self)] = self
-        self.at.scope = self.calls.begin(is_fresh=is_fresh)
+        self.enter_calls(running, is_fresh=is_fresh)
         self.before.note_work(self.tree, self.session.namespace, at_work)
         self._windows = self.session.workspace.observer.open()
         self._began, self.since = time.perf_counter(), clock.now()
+
+    def enter_calls(self, running: dict[int, Execution], *, is_fresh: bool) -> None:
+        """The same of a step of which calls alone are kept: nothing else of it is looked at."""
+        self._running = running
+        running[id(self)] = self
+        self.at.scope = self.calls.begin(is_fresh=is_fresh)
 
     def as_it_ran(self, outputs: Sequence[Json], *, is_shown: bool) -> Ran:
         """The run of the body, as observation is told of it."""

@@ -212,6 +212,57 @@ def test_a_function_that_changes_its_argument_is_not_kept(notebook: Notebook) ->
         assert notebook.value("add([])") == 1
 
 
+EFFECTS = {
+    "mutates": ("seen = []", "seen.append(x)", "input 'seen' has another value"),
+    "reads and binds": ("n = 0", "global n; n += x", "the global 'n'"),
+    "only binds": ("n = 0", "global n; n = [x]", "the global 'n'"),
+    "deletes": ("n = 0", "global n; del n", "the global 'n'"),
+    "by a helper": ("n = 0\ndef helper(x):\n    global n; n = [x]", "helper(x)", "the global 'n'"),
+    "sets an attribute": ("class S: n = 0\ns = S()", "s.n = x", "input 's' has another value"),
+}
+
+
+@pytest.mark.parametrize("how", EFFECTS)
+def test_a_call_that_changes_variables_is_not_kept_and_says_which(
+    notebook: Notebook, how: str
+) -> None:
+    before, body, told = EFFECTS[how]
+    code = f"{before}\n@nbckpt.step\ndef f(x):\n    ran(x)\n    {body}\n    return x"
+    for _ in range(2):
+        with pytest.warns(RuntimeWarning, match=f"'f' is NOT kept: it .*{told}"):
+            notebook.cell(f"{code}\nf(1)")
+        notebook.restart()
+
+    assert notebook.ran == ["1", "1"]
+
+
+def test_a_call_that_changes_a_variable_of_the_function_around_it_is_not_kept(
+    notebook: Notebook,
+) -> None:
+    code = (
+        "def outer():\n    n = 0\n    @nbckpt.step\n    def inner(x):\n        nonlocal n\n"
+        "        n = x\n        return x\n    inner(5)\n    return n\nmade = outer()"
+    )
+    for _ in range(2):
+        with pytest.warns(RuntimeWarning, match="it changes what it reads"):
+            notebook.cell(code)
+        assert notebook.value("made") == 5
+        notebook.restart()
+
+
+def test_what_must_not_run_twice_and_changes_a_variable_is_kept_and_says_so(
+    notebook: Notebook,
+) -> None:
+    code = "sent = []\n@nbckpt.step(once=True)\ndef f(x):\n    sent.append(x)\n    return x"
+    with pytest.warns(RuntimeWarning, match="it changes what it reads .*; its result is kept"):
+        notebook.cell(f"{code}\nf(1)")
+    notebook.restart()
+
+    notebook.cell(f"{code}\nmade = f(1)")
+
+    assert (notebook.value("made"), notebook.value("sent")) == (1, [])
+
+
 def test_arguments_that_cannot_be_told_are_named_and_the_function_runs(notebook: Notebook) -> None:
     notebook.cell("@nbckpt.step\ndef f(rows):\n    return list(rows)")
     notebook.cell("import csv\nrows = csv.reader(['1,2', '3'])\nnext(rows)")

@@ -466,8 +466,8 @@ def test_it_is_for_a_step_that_runs(notebook: Notebook) -> None:
 
     with pytest.raises(UsageError, match=r"'squares' has ended: use `map` inside"):
         notebook.value("step.map(square, [1])")
-    with pytest.raises(UsageError, match=r"nbckpt\.map: no step runs: begin the cell with"):
-        notebook.value("nbckpt.map(square, [1])")
+    with pytest.raises(UsageError, match=r"nbckpt\.track: no step runs: begin the cell with"):
+        notebook.value("nbckpt.track([1])")
 
 
 @pytest.mark.parametrize(
@@ -495,7 +495,7 @@ def test_nothing_of_a_map_is_left_running(notebook: Notebook) -> None:
     mapped(notebook, "square, range(9), workers=3")
 
     deadline = time.monotonic() + 5
-    while any(t.name.startswith("nbckpt-map") for t in threading.enumerate()):
+    while any(t.name.startswith("map-") for t in threading.enumerate()):
         assert time.monotonic() < deadline
         time.sleep(0.01)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -158,6 +159,52 @@ def test_of_several_open_calls_one_is_named(notebook: Notebook) -> None:
     assert notebook.value("send('y')") == "y is done"
     with pytest.raises(UncertainError):
         notebook.value("send('x')")
+
+
+def test_open_calls_are_told_apart_by_their_arguments_in_a_new_process_too(
+    notebook: Notebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MAIL_TOKEN", "Zq8vN3tK5mWx7Lp2")
+    code = SEND.replace('to == "broken"', "True").replace(
+        "text=", "password='hunter2hunter2', text="
+    )
+    calls = ("send('x', text='Zq8vN3tK5mWx7Lp2')", "send('y', text='sk-Qx7dK2mZp9LrT4vBn8Hy3Ws6')")
+    notebook.cell(code)
+    for call in calls:
+        with pytest.raises(OSError, match="cut"):
+            notebook.value(call)
+    notebook.restart()
+    notebook.cell(code)
+
+    with pytest.raises(UsageError) as asked:
+        nbckpt.resolve("send", retry=True)
+
+    told = str(asked.value)
+    assert told.count("password='***', text='") == 2
+    assert "to='x'" in told
+    assert "to='y'" in told
+    assert not any(secret in told for secret in ("hunter2", "Zq8vN3", "Qx7dK2"))
+    journals = b"".join(
+        file.read_bytes() for file in (notebook.folder / ".nbckpt").rglob("*.jsonl")
+    )
+    assert not any(secret in journals for secret in (b"Zq8vN3", b"Qx7dK2"))
+
+
+@pytest.mark.parametrize("which", ["all", "listed"])
+def test_several_open_calls_are_answered_at_once(notebook: Notebook, which: str) -> None:
+    notebook.cell(SEND.replace('to == "broken"', "True"))
+    for to in ("x", "y"):
+        with pytest.raises(OSError, match="cut"):
+            notebook.value(f"send({to!r})")
+    with pytest.raises(UsageError) as asked:
+        nbckpt.resolve("send", retry=True)
+    names = re.findall(r"call='(\w{8})'", str(asked.value))
+
+    with pytest.raises(UsageError, match="call 'nope' of step 'send' has nothing to resolve"):
+        nbckpt.resolve("send", result="done", call=[*names, "nope"])
+    nbckpt.resolve("send", result="done", call="all" if which == "all" else names)
+
+    assert [notebook.value(f"send({to!r})") for to in ("x", "y")] == ["done", "done"]
 
 
 def test_a_result_that_cannot_be_kept_is_asked_for(notebook: Notebook) -> None:
