@@ -67,7 +67,8 @@ _OUR_THREADS = (
 
 _events: list[Event] = []
 _windows: set[int] = set()
-_calls: list[list[Event]] = []  # what each call in work has done, by whatever thread
+_calls: dict[int, list[Event]] = {}  # what each call in work has done, by whatever thread
+_switching = threading.RLock()  # calls begin and end in threads
 _in_calls: ContextVar[tuple[list[Event], ...]] = ContextVar("nbckpt_heard", default=())
 _deaf: set[int] = set()  # threads that are inside the hook, or in work of nbckpt's own
 _is_open = False
@@ -98,10 +99,11 @@ def _begin() -> None:
     """Hear what happens from now on."""
     global _is_open, _is_looked, _since_ns  # noqa: PLW0603  # looked at by the hook
     _add()
-    if not _is_open:
-        _since_ns = time.time_ns() - TICK_NS
-    _is_looked = False
-    _is_open = True
+    with _switching:
+        if not _is_open:
+            _since_ns = time.time_ns() - TICK_NS
+        _is_looked = False
+        _is_open = True
 
 
 @cache
@@ -127,7 +129,8 @@ def closed(window: Window) -> None:
 def _end() -> None:
     """Hear nothing more, unless something still listens."""
     global _is_open  # noqa: PLW0603  # looked at by the hook
-    _is_open = bool(_windows or _calls)
+    with _switching:
+        _is_open = bool(_windows or _calls)
 
 
 def heard(events: list[Event], function: Callable[..., _R], /, *args: object) -> _R:
@@ -136,7 +139,7 @@ def heard(events: list[Event], function: Callable[..., _R], /, *args: object) ->
     So does a thread that belongs to no call: it may be one that the function has begun.
     """
     try:
-        _calls.append(events)
+        _calls[id(events)] = events
         _begin()
         answer = called_with(_in_calls, (*_in_calls.get(), events), function, *args)
     finally:
@@ -149,7 +152,7 @@ async def heard_async(
 ) -> _R:
     """As `heard`, of one to wait for."""
     try:
-        _calls.append(events)
+        _calls[id(events)] = events
         _begin()
         answer = await awaited_with(_in_calls, (*_in_calls.get(), events), function, *args)
     finally:
@@ -158,7 +161,7 @@ async def heard_async(
 
 
 def _forget_call(events: list[Event]) -> None:
-    _calls[:] = [other for other in _calls if other is not events]
+    _calls.pop(id(events), None)
     _end()
 
 
@@ -173,7 +176,7 @@ def _note(event: Event) -> None:
     if _windows and len(_events) <= MAX_EVENTS:
         _events.append(event)
     if _calls and isinstance(event, OF_FILES):
-        for events in _in_calls.get() or tuple(_calls):
+        for events in _in_calls.get() or tuple(_calls.values()):
             if len(events) <= MAX_EVENTS:
                 events.append(event)
 
