@@ -183,7 +183,8 @@ def _note(event: Event) -> None:
 
 def _forget() -> None:
     """Have a forked process begin without windows: they are its parent's."""
-    global _is_open  # noqa: PLW0603  # looked at by the hook
+    global _is_open, _switching  # noqa: PLW0603  # looked at by the hook
+    _switching = threading.RLock()  # a thread that is not here may have it
     _windows.clear()
     _events.clear()
     _calls.clear()
