@@ -85,7 +85,7 @@ def differences(a: Mapping[str, Any] | None, b: Mapping[str, Any] | None) -> lis
     """The places in which two bodies differ; `b` was recorded, `a` is asked now."""
     if a is None or b is None:
         return [] if a is b else [Difference("its body", "another", "this")]
-    return [Difference(path, _brief(was), _brief(now)) for path, now, was in _leaves(a, b, "")]
+    return [_difference(*leaf) for leaf in _leaves(a, b, "")]
 
 
 def near_miss(
@@ -93,14 +93,15 @@ def near_miss(
 ) -> list[Difference]:
     """The differences of two requests that put the same question; empty if they put two.
 
-    The texts of a question may differ in ids and times: they are made up anew each time.
+    The texts of a question may differ in ids and times, which are made up anew each time, and in
+    the order of their lines or parts: what is asked at once ends in another order each time.
     """
     if asked is None or recorded is None:
         return []
     found = list(_leaves(asked, recorded, ""))
     if len(found) > MOST or any(_is_another_text(*leaf) for leaf in found):
         return []
-    return [Difference(path, _brief(was), _brief(now)) for path, now, was in found]
+    return [_difference(*leaf) for leaf in found]
 
 
 def is_of_tracing(difference: Difference) -> bool:
@@ -112,6 +113,8 @@ def is_of_tracing(difference: Difference) -> bool:
 
 
 def _is_another_text(path: str, now: object, was: object) -> bool:
+    if _is_reordered(now, was):
+        return False
     names = [name for name in path.split(".") if not name.isdecimal()]
     if _WORDED.isdisjoint(names):
         return not isinstance(now, str | int | float | bool | None) and now is not _MISSING
@@ -130,10 +133,33 @@ def _leaves(a: Any, b: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
             inner = f"{path}.{own}" if path else own
             yield from _leaves(a.get(name, _MISSING), b.get(name, _MISSING), inner)
     elif isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        if _is_reordered(a, b):
+            yield path, a, b
+            return
         for n, (one, other) in enumerate(zip(a, b, strict=True)):
             yield from _leaves(one, other, f"{path}.{n}")
     else:
         yield path, a, b
+
+
+def _is_reordered(a: object, b: object) -> bool:
+    """True if two different texts have the same lines, or two different lists the same parts."""
+    if isinstance(a, str) and isinstance(b, str):
+        return a != b and sorted(a.splitlines()) == sorted(b.splitlines())
+    if not (isinstance(a, list) and isinstance(b, list)):
+        return False
+    return a != b and len(a) == len(b) and _sorted_parts(a) == _sorted_parts(b)
+
+
+def _sorted_parts(parts: list[Any]) -> list[str]:
+    return sorted(json.dumps(part, sort_keys=True) for part in parts)
+
+
+def _difference(path: str, now: object, was: object) -> Difference:
+    if not _is_reordered(now, was):
+        return Difference(path, _brief(was), _brief(now))
+    parts = f"{len(was)} parts" if isinstance(was, list) else "its lines"
+    return Difference(path, parts, "the same in another order")
 
 
 def _brief(value: Any) -> str:

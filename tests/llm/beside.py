@@ -7,7 +7,6 @@ import json
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tempfile
 from pathlib import Path
 from typing import NamedTuple
@@ -73,7 +72,7 @@ def _make(folder: Path, requirements: tuple[str, ...]) -> None:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     own = folder / "lib" / version / "site-packages"
-    (own / "others.pth").write_text(sysconfig.get_path("purelib"))
+    (own / "others.pth").write_text("\n".join(filter(_has_packages, sys.path)))
     pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "--timeout=20"]
     options = ["--quiet", "--retries=1", "--no-compile", "--only-binary=:all:"]
     done = subprocess.run(
@@ -82,3 +81,8 @@ def _make(folder: Path, requirements: tuple[str, ...]) -> None:
     if done.returncode and any(text in done.stderr for text in NOWHERE):
         pytest.skip(f"no package index answers for {', '.join(requirements)}")
     assert done.returncode == 0, done.stderr
+
+
+def _has_packages(folder: str) -> bool:
+    """True if packages are installed into a folder of ``sys.path``."""
+    return Path(folder).name == "site-packages"

@@ -248,6 +248,16 @@ NEAR: dict[str, tuple[str, str, str]] = {
         'but for messages.0.content: "it is 2026-11-30 10:00:01: hi" → '
         '"it is 2026-11-30 11:20:45: hi"',
     ),
+    "the order of lines": (
+        "x = ask('sum up\\none said a\\ntwo said b')",
+        "x = ask('sum up\\ntwo said b\\none said a')",
+        "but for messages.0.content: its lines → the same in another order",
+    ),
+    "the order of parts": (
+        "x = ask('hi', extra={'documents': [{'text': 'a'}, {'text': 'b'}]})",
+        "x = ask('hi', extra={'documents': [{'text': 'b'}, {'text': 'a'}]})",
+        "but for extra.documents: 2 parts → the same in another order",
+    ),
     "another prompt": ("x = ask('hi')", "x = ask('ho')", ""),
     "another sample": ("x = ask('hi')", "x = [ask('hi') for _ in range(2)]", ""),
 }
