@@ -18,7 +18,7 @@ from nbckpt.config.settings_sources import settings_of
 from nbckpt.errors import BudgetError, UsageError
 from nbckpt.llm import budget_texts
 from nbckpt.llm.budget_turns import PATIENCE_S, Turn
-from nbckpt.llm.call_costs import CallCosts, model_asked, was_sent
+from nbckpt.llm.call_costs import CallCosts, was_sent
 from nbckpt.llm.flights import running_task
 from nbckpt.llm.prices import Price, load
 from nbckpt.runtime import clock
@@ -246,7 +246,7 @@ class SessionBudget:
         fits_alone = usd <= rule.usd - paid + _ROUNDING
         if fits_alone and not is_late and self._may_end(in_flight, task):
             return None
-        message = budget_texts.stopped(rule, model_asked(question), usd, paid, aside)
+        message = budget_texts.stopped(rule, question.model, usd, paid, aside)
         if not is_known:
             message += budget_texts.STATE_A_LIMIT
         raise BudgetError(message)
