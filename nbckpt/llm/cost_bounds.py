@@ -56,8 +56,8 @@ _PICTURES = (
 )
 """Beginnings of models' names, and what a picture may take however small its file is.
 
-Twice what the providers' pages on pictures allow at most, or more [1]_ [2]_: gpt-4o-mini bills
-tiles at 33 times the others' rate, up to 48,169 tokens.
+More than what the providers' pages on pictures come to [1]_ [2]_: gpt-4o-mini bills tiles at 33
+times the rate of gpt-4o, up to 48,169 tokens.
 
 References
 ----------
@@ -79,7 +79,7 @@ _HOUR = re.compile(rb'"ttl"\s*:\s*"1h"')
 _UNSEEN = 2_000
 """Tokens of what a provider says to a model of tools and formats: of all, and of each of its own.
 
-Anthropic's pages name 346 for tools and up to 1,200 for one of its own.
+Anthropic's page on tools names 346 for all and some 700 for one of its own.
 """
 _CLIENT_TOOL = re.compile(
     r"(?:function|custom|local_shell|apply_patch|computer.*|bash_.*|text_editor_.*|memory_.*|)"
@@ -185,7 +185,7 @@ def _tool_calls(members: Mapping[str, Any]) -> int | None:
     """The most calls of the provider's own tools; None if nothing limits them."""
     tools = members.get("tools")
     own = [t for t in tools if _is_the_providers(t)] if isinstance(tools, list) else []
-    if any(members.get(name) for name in _SEARCHING):
+    if any(members.get(name) not in (None, False, []) for name in _SEARCHING):
         return None
     if not own:
         return 0

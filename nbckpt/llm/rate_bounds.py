@@ -43,10 +43,18 @@ def most_of(
     if rates and (rate := rates.get(model)) is not None:
         into = max(rate.into, rate.cached or 0.0)
         return (bound.tokens_in * into + bound.tokens_out * rate.out) / 1e6, _is_known(bound)
+    try:
+        return _most_listed(provider, model, bound, at, tiers)
+    except Exception:  # whatever another version of the package cannot reckon with has no price
+        return None
+
+
+def _most_listed(
+    provider: str, model: str, bound: Bound, at: float, tiers: Iterable[str]
+) -> tuple[float, bool] | None:
     if (found := listed(provider, model, at)) is None:
         return None
-    most = 0.0
-    is_known = _is_known(bound)
+    most, is_known = 0.0, _is_known(bound)
     for tier in _tiers(found.provider, bound, tiers):
         prices = found.prices_in(tier) if tier is not None else None
         if prices is None or _lacks_audio(prices, bound, found):
