@@ -127,7 +127,7 @@ class SessionBudget:
                 usd = self._admitted(call.question, rule, place, until, task=task)
                 if usd is None:
                     until = until or time.monotonic() + PATIENCE_S
-                    self._waiting.append(Turn(call.give_up, until))
+                    self._waiting.append(Turn(call.give_up, until, task))
                     return self._waiting[-1]
                 self._put_aside(call, usd, place, write)
         return None
@@ -255,7 +255,7 @@ class SessionBudget:
         """True if some call in flight is not one that this one would keep from ending.
 
         It does so for one of its own thread, or of its own task (None: it holds up the thread),
-        and of whoever began that task.
+        and of whoever began that task. One that waits itself ends nothing meanwhile.
         """
         own = {r.id: r for r in self._reserved.values()}
         me, around = threading.get_ident(), _around.get()
@@ -265,7 +265,9 @@ class SessionBudget:
             if (reserved := own.get(name)) is None:
                 if other.may_end and not name.startswith(f"{self._session.id}-"):
                     return True
-            elif reserved.thread != me or (task is not None and reserved.task is not task):
+            elif reserved.thread == me and (task is None or reserved.task is task):
+                continue
+            elif not any(t.holds_up(reserved.thread, reserved.task) for t in self._waiting):
                 return True
         return False
 
