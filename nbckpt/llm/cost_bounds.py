@@ -191,7 +191,7 @@ def _tool_calls(members: Mapping[str, Any]) -> int | None:
         return 0
     if (most := _number(members, ("max_tool_calls",))) is not None:
         return most
-    limits = [_number(tool, ("max_uses",)) for tool in own]
+    limits = [_number(tool, ("max_uses",)) if isinstance(tool, dict) else None for tool in own]
     return None if None in limits else sum(n for n in limits if n is not None)
 
 

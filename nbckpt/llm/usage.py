@@ -14,6 +14,7 @@ TIER = "service_tier"
 """The member of `Usage.told` that names the tier that a call was served in."""
 TOOL_CALLS = "server_tool_calls"
 """The member of `Usage.told` that counts calls of tools that the provider ran: kind → number."""
+_BATCH = "batch"
 ANNOTATED = "is_annotated"
 """The member of `Usage.told` that is there if Mistral described the pages that it read, too."""
 _BILLED_CALLS = {"web_search_call": "web_search", "file_search_call": "file_search"}
@@ -49,7 +50,8 @@ def usage_of(values: Iterable[Any], tier: str = "") -> Usage:
     Parameters
     ----------
     tier
-        In which it was served if the values do not name one; empty: the usual one.
+        In which it was served if the values do not name one; empty: the usual one. ``batch``
+        counts whatever they name: OpenAI's lines of a batch say ``default``.
     """
     told: dict[str, Any] = {}
     beside: dict[str, Any] = {TIER: tier} if tier else {}
@@ -62,7 +64,7 @@ def usage_of(values: Iterable[Any], tier: str = "") -> Usage:
                     told |= {k: v for k, v in part[name].items() if v is not None}
             told |= {k: part[k] for k in _OLLAMA if isinstance(part.get(k), int)}
             told |= _of_cohere(part)
-            if isinstance(part.get(TIER), str):
+            if isinstance(part.get(TIER), str) and tier != _BATCH:
                 beside[TIER] = part[TIER]
             if part.get("document_annotation") or _has_notes(part.get("pages")):
                 beside[ANNOTATED] = True
@@ -104,11 +106,16 @@ def _tool_calls(part: Mapping[str, Any]) -> dict[str, int]:
 
 def _has_notes(pages: Any) -> bool:
     """True if a picture on a page is described."""
-    return isinstance(pages, list) and any(
-        isinstance(image, dict) and image.get("image_annotation")
-        for page in pages
+    images = (
+        page.get("images")
+        for page in (pages if isinstance(pages, list) else ())
         if isinstance(page, dict)
-        for image in page.get("images") or ()
+    )
+    return any(
+        isinstance(image, dict) and bool(image.get("image_annotation"))
+        for each in images
+        if isinstance(each, list)
+        for image in each
     )
 
 

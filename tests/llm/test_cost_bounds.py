@@ -13,6 +13,8 @@ from typing import Any
 import httpx
 import openai
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import nbckpt
 from nbckpt.errors import BudgetError
@@ -20,6 +22,7 @@ from nbckpt.llm import current, scope
 from nbckpt.llm.cost_bounds import Bound, bound_of
 from nbckpt.llm.prices import load, price_of
 from nbckpt.llm.rate_bounds import most_of
+from nbckpt.llm.service_tiers import dearer_tier_asked
 from nbckpt.llm.usage import usage_of
 from nbckpt.session.session import Session
 from nbckpt.testing import Provider
@@ -265,3 +268,42 @@ def test_a_number_without_end_is_stopped_and_not_sent(
         httpx.post(f"{provider.url}/v1/chat/completions", json=asked)
 
     assert provider.requests == []
+
+
+ODD: tuple[Any, ...] = (
+    None, 1, "x", [1], [{}], {}, {"a": 1}, True, float("nan"), float("inf"), -5, 10**400,
+    [{"modality": [], "tokenCount": "x"}], [{"type": []}], [{"type": "web_search", "action": 3}],
+)  # fmt: skip
+TOLD = (
+    "prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details", "input_tokens",
+    "cache_creation_input_tokens", "cache_creation", "iterations", "server_tool_use", "type",
+    "service_tier", "trafficType", "promptTokenCount", "promptTokensDetails", "billed_units",
+    "cost", "cost_details", "is_byok", "seconds", "pages_processed", "speed", "inference_geo",
+)  # fmt: skip
+ASKED = (
+    "tools", "n", "max_tokens", "max_tool_calls", "plugins", "generationConfig", "service_tier",
+    "prompt", "speed", "options",
+)  # fmt: skip
+
+
+@given(
+    told=st.dictionaries(st.sampled_from(TOLD), st.sampled_from(ODD), max_size=5),
+    around=st.dictionaries(
+        st.sampled_from(("output", "service_tier", "meta", "pages")), st.sampled_from(ODD)
+    ),
+    asked=st.dictionaries(st.sampled_from(ASKED), st.sampled_from(ODD), max_size=5),
+    provider=st.sampled_from(("openai", "anthropic", "openrouter", "x_ai", "gcp.gemini")),
+)
+@settings(deadline=None)
+def test_what_is_odd_has_a_cost_or_none_and_no_error(
+    told: dict[str, Any], around: dict[str, Any], asked: dict[str, Any], provider: str
+) -> None:
+    usage = usage_of([{"model": "gpt-4o", "usage": told, **around}])
+    asked_for = bound_of("chat", "m", asked, b"{}", window=lambda: 9, longest=lambda: None)
+    tiers = {dearer_tier_asked(asked)} - {""}
+
+    price = price_of(provider, "gpt-4o", usage, AT)
+    most = most_of("openai", "gpt-4o", asked_for, AT, tiers=tiers)
+
+    assert price is None or 0 <= price.usd < float("inf")
+    assert most is None or 0 <= most[0] < float("inf")

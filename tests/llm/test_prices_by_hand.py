@@ -398,6 +398,15 @@ def test_a_tier_that_the_package_does_not_know_yet_is_at_half_or_unknown() -> No
     assert [p.source.partition(", ")[2] for p in prices if p] == ["flex at half", "batch at half"]
 
 
+def test_an_answer_of_a_batch_costs_half_whatever_its_line_says() -> None:
+    answer = chat(10_000, 1_000, "gpt-4.1", service_tier="default")
+
+    price = price_of("openai", "gpt-4.1", usage_of([answer], tier="batch"), AT)
+
+    assert price is not None
+    assert price.usd == pytest.approx((10_000 * 2.00 + 1_000 * 8.00) / 2 / M)
+
+
 def test_a_fee_without_a_price_is_said_to_be_missing() -> None:
     answer = {**chat(100, 10, "gpt-4.1-nano"), "output": [{"type": "web_search_call"}]}
 
