@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.config.record_hosts import fields_of
@@ -23,6 +24,7 @@ from nbckpt.llm.question import Question
 from nbckpt.llm.recordings_index import Asking, Index, newest
 from nbckpt.model import Record
 from nbckpt.runtime import clock
+from nbckpt.runtime.gc_pause import switched_off
 from nbckpt.timeline.recordings import RECORDING, recording_from
 
 if TYPE_CHECKING:
@@ -45,13 +47,19 @@ class ReplayLookup:
         self._index = Index()
         self._taken = 0
         self._generation = session.store.generation
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._moved = MovedAnswers(session, self._of_request)
         self.near_misses = NearMisses(session, self._latest)
 
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One thread at once, in which no stream is collected meanwhile: its end is appended."""
+        with self._lock, switched_off():
+            yield
+
     def append(self, record: Record) -> Future[None]:
         """Append a new recording to the session's journal, and find it from now on."""
-        with self._lock:
+        with self._alone():
             written = self._session.writes.append([record])
             self._index.take([record])
         return written
@@ -79,7 +87,7 @@ class ReplayLookup:
 
     def notify_untrusted(self, question: Question) -> None:
         """Say that there is a recording that answers, and that nobody vouched for it."""
-        with self._lock:
+        with self._alone():
             is_strange = self._index.is_strange(question.asking)
         if is_strange:
             self._session.writes.notify(
@@ -89,7 +97,7 @@ class ReplayLookup:
 
     def known(self, step: str, request: Digest) -> KnownOccurrences:
         """The recorded calls of a step's items that are equal to a request."""
-        with self._lock:
+        with self._alone():
             self._look()
             return self._index.of_items(step).of(request)
 
@@ -107,19 +115,19 @@ class ReplayLookup:
 
     def _made(self, asking: Asking) -> Sequence[Record]:
         """The recordings of a question, of any age."""
-        with self._lock:
+        with self._alone():
             self._look()
             return self._index.find(asking)
 
     def _of_request(self, request: Digest) -> Sequence[Record]:
         """The recordings of equal requests of all steps."""
-        with self._lock:
+        with self._alone():
             self._look()
             return self._index.of_request(request)
 
     def _latest(self, step: str, most: int) -> Sequence[Record]:
         """The latest recordings of steps whose names begin with one."""
-        with self._lock:
+        with self._alone():
             return self._index.latest(step, most)
 
     def _look(self) -> None:
@@ -136,7 +144,7 @@ class ReplayLookup:
     def format_missing(self, question: Question) -> str:
         """The message for a call that was not recorded, or too long ago."""
         step, nth = question.scope.step, question.occurrence.number + 1
-        with self._lock:
+        with self._alone():
             others = self._index.of_step(step)[:_COMPARED]
         near = [
             nearest.Near(r["id"], r["occurrence"], self._asked_of(r))
