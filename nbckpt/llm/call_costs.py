@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbckpt.config.budget_rule import BudgetRule
 from nbckpt.config.model_prices import Rate, rates_of
@@ -32,6 +32,7 @@ class CallCosts:
         self._kept: dict[str, int] = {}  # longest answers, by model: of the store when it was asked
         self._seen: dict[str, int] = {}  # and of this session
         self._tiers: dict[str, set[str]] = {}  # dearer ones that calls were served in, by model
+        self._knows_tiers = False  # those that the store has seen
         self._rates: tuple[str, Mapping[str, Rate]] = ("", {})
 
     @property
@@ -87,11 +88,15 @@ class CallCosts:
 
     def _tiers_of(self, model: str) -> set[str]:
         """Dearer tiers that a model's calls were served in: an account may be set to one."""
-        if model not in self._tiers:
-            records = self._session.store.records(RECORDING)
-            told = (r.get("usage", {}) for r in records if r.get("model") == model)
-            self._tiers[model] = set(filter(None, map(dearer_tier, told)))
-        return self._tiers[model]
+        if not self._knows_tiers:
+            self._knows_tiers = True
+            for record in self._session.store.records(RECORDING):
+                self._note_tier(str(record.get("model")), record.get("usage", {}))
+        return self._tiers.get(model, set())
+
+    def _note_tier(self, model: str, told: Mapping[str, Any]) -> None:
+        if tier := dearer_tier(told):
+            self._tiers.setdefault(model, set()).add(tier)
 
     def _longest_of(self, model: str) -> int | None:
         """Tokens of the longest answer of a model that this store knows; None if it knows none."""
@@ -105,11 +110,9 @@ class CallCosts:
 
     def note(self, call: Call, model: str) -> None:
         """Take note of the length of an answer, and of its tier."""
-        tier = dearer_tier(call.usage.told)
         for name in {model, call.question.model}:
             self._seen[name] = max(self._seen.get(name, 0), call.usage.tokens_out or 0)
-            if tier:
-                self._tiers.setdefault(name, set()).add(tier)
+            self._note_tier(name, call.usage.told)
 
     def price(self, call: Call, model: str) -> Price | None:
         """The price of what a call took: of the model that answered, or that was asked."""

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -19,12 +20,14 @@ from hypothesis import strategies as st
 import nbckpt
 from nbckpt.errors import BudgetError
 from nbckpt.llm import current, scope
+from nbckpt.llm.call_costs import CallCosts
 from nbckpt.llm.cost_bounds import Bound, bound_of
 from nbckpt.llm.prices import load, price_of
 from nbckpt.llm.rate_bounds import most_of
 from nbckpt.llm.service_tiers import dearer_tier_asked
 from nbckpt.llm.usage import usage_of
 from nbckpt.session.session import Session
+from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
 from tests.llm.answering import answering
 from tests.llm.asking import records_of
@@ -215,7 +218,9 @@ def test_a_dear_tier_is_put_aside(provider: Provider, recorded: Session) -> None
     assert provider.answered == 1
 
 
-def test_a_tier_that_an_account_is_set_to_counts_from_then_on(recorded: Session) -> None:
+def test_a_tier_that_an_account_is_set_to_counts_from_then_on(
+    recorded: Session, folder: Path
+) -> None:
     usage = {"prompt_tokens": 9, "completion_tokens": 9, "total_tokens": 18}
     answer = {"model": "gpt-4.1", "choices": [], "service_tier": "priority", "usage": usage}
     asked = {"model": "gpt-4.1", "messages": HI, "max_tokens": 100_000}
@@ -225,6 +230,10 @@ def test_a_tier_that_an_account_is_set_to_counts_from_then_on(recorded: Session)
         httpx.post(f"{url}/v1/chat/completions", json=asked)
         with pytest.raises(BudgetError, match=r"may cost \$1.40|no price is known"):
             httpx.post(f"{url}/v1/chat/completions", json={**asked, "temperature": 0})
+    recorded.wait()
+    later = CallCosts(Session(Store.open(folder), {}, notebook="test"))
+
+    assert later._tiers_of("gpt-4.1") == {"priority"}, "after a restart, too"
 
 
 def test_the_number_of_pictures_in_a_form_counts(recorded: Session) -> None:
