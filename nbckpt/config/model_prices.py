@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Rate(NamedTuple):
-    """US dollars for a million tokens.
+    """US dollars for a million tokens, in whatever tier a call is served.
 
     Attributes
     ----------

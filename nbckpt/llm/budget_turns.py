@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -18,6 +19,8 @@ class Turn:
     ----------
     give_up
         Called if it is not to be asked at all.
+    task
+        The task that waits; None if its thread is held up.
 
     Attributes
     ----------
@@ -27,11 +30,13 @@ class Turn:
         When the call is stopped instead, by `time.monotonic`.
     """
 
-    def __init__(self, give_up: Callable[[], object], until: float) -> None:
+    def __init__(self, give_up: Callable[[], object], until: float, task: object = None) -> None:
         self.landed: Future[None] = Future()
         self.landed.set_running_or_notify_cancel()
         self.until = until
         self._give_up = give_up
+        self._thread, self._task = threading.get_ident(), task
+        self._has_left = False
         self._looks_again = time.monotonic() + _POLL_S  # another process tells nobody
 
     @property
@@ -39,6 +44,13 @@ class Turn:
         """Seconds until it is worth to look again."""
         return min(self.until, self._looks_again) - time.monotonic()
 
+    def holds_up(self, thread: int, task: object) -> bool:
+        """True if what a thread, or one of its tasks, has begun cannot end while this waits."""
+        if self._has_left:
+            return False
+        return self._thread == thread if self._task is None else self._task is task
+
     def leave(self) -> None:
         """Wait no more, and ask nothing."""
+        self._has_left = True
         self._give_up()

@@ -15,6 +15,7 @@ from nbckpt.llm.flights import Flight
 from nbckpt.llm.http_request import RecordedResponse
 from nbckpt.llm.outcomes import CallOutcomes
 from nbckpt.llm.question import Question
+from nbckpt.llm.service_tiers import dearer_tier_asked
 from nbckpt.llm.step_scope import Scope
 from nbckpt.llm.usage import Usage, usage_in_headers, usage_of
 from nbckpt.runtime import clock
@@ -321,7 +322,8 @@ class Call:
             is_whole = self._is_framed or self._has_ended or self._is_enough
             return "" if is_whole and self.chunks else "the stream ended before its end"
         kind = self.question.endpoint.kind
-        if not (kind.is_json or kind.takes_any):
+        is_data = "json" in self.header("content-type").lower()
+        if not (kind.is_json or kind.takes_any or is_data):
             return "" if self.chunks else "an empty answer"
         text = decoded(b"".join(self.chunks), self.header("content-encoding"))
         if text is None:
@@ -335,8 +337,12 @@ class Call:
             return ""
         if isinstance(value, dict) and value.get("error") and not kind.takes_any:
             return "an answer that says that it failed"
-        self.usage = usage_of([usage_in_headers(self.header), value])
+        self.usage = usage_of([usage_in_headers(self.header), value], self._tier_beside())
         return ""
+
+    def _tier_beside(self) -> str:
+        """The tier of a call whose answer does not name it."""
+        return self.header("x-gemini-service-tier") or dearer_tier_asked(self.question.members)
 
     def _keep(self, state: Outcome) -> Future[None] | None:
         if self._written == self.size and self._written:
@@ -348,7 +354,7 @@ class Call:
                 self.failed("an event that was broken off")
                 return None
             told = [self.extra.event] if self.extra is not None and self.extra.event else []
-            self.usage = usage_of([*bodies.telling_events(text, kind), *told])
+            self.usage = usage_of([*bodies.telling_events(text, kind), *told], self._tier_beside())
             self.events = [] if self.usage.told else list(bodies.events_in(text, kind))
         self._written = self.size if state == "done" else 0
         return self._writer.keep(self, state)

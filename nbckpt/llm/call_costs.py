@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nbckpt.config.budget_rule import BudgetRule
 from nbckpt.config.model_prices import Rate, rates_of
 from nbckpt.errors import BudgetError
-from nbckpt.llm import providers
-from nbckpt.llm.cost_bounds import bound_of, seen_of, thinks_unseen
+from nbckpt.llm.cost_bounds import Bound, bound_of, seen_in, thinks_unseen
 from nbckpt.llm.endpoint_kinds import FREE
-from nbckpt.llm.prices import Price, price_of, window_of
+from nbckpt.llm.prices import Price, is_fine_tuned, price_of, window_of
+from nbckpt.llm.rate_bounds import most_of
+from nbckpt.llm.service_tiers import dearer_tier, dearer_tier_asked
 from nbckpt.runtime import clock
 from nbckpt.text.units import usd_text
 from nbckpt.timeline.recordings import RECORDING
@@ -31,6 +32,8 @@ class CallCosts:
         self._session = session
         self._kept: dict[str, int] = {}  # longest answers, by model: of the store when it was asked
         self._seen: dict[str, int] = {}  # and of this session
+        self._tiers: dict[str, set[str]] = {}  # dearer ones that calls were served in, by model
+        self._knows_tiers = False  # those that the store has seen
         self._rates: tuple[str, Mapping[str, Rate]] = ("", {})
 
     @property
@@ -51,21 +54,12 @@ class CallCosts:
         BudgetError
             If no price is known of it, and the budget does not say what it counts.
         """
-        endpoint, members = question.endpoint, question.body.members or {}
-        model = model_asked(question)
+        endpoint = question.endpoint
+        model = question.model
         if endpoint.kind.name in FREE:
             return 0.0, True
-        bound = bound_of(
-            endpoint.kind.name,
-            model,
-            members,
-            question.asked.body,
-            window=partial(window_of, endpoint.provider, model),
-            longest=partial(self._longest_of, model),
-        )
-        price = price_of(endpoint.provider, model, bound.usage, clock.now(), self.own_rates)
-        if price is not None:
-            return price.usd * bound.factor, bound.is_known
+        if (most := self._most(question, self._bound(question))) is not None:
+            return most
         if rule.unknown_usd is not None:
             return rule.unknown_usd, True
         priced = f'say one with `%nbckpt config prices "{model}=0.5/1.5"`, or ' if model else "say "
@@ -75,6 +69,35 @@ class CallCosts:
             f" `%nbckpt budget {rule.usd:g} --unknown 0.01`"
         )
         raise BudgetError(message)
+
+    def _bound(self, question: Question) -> Bound:
+        endpoint, model = question.endpoint, question.model
+        return bound_of(
+            endpoint.kind.name,
+            model,
+            question.members,
+            question.asked.body,
+            window=partial(window_of, endpoint.provider, model),
+            longest=partial(self._longest_of, model),
+        )
+
+    def _most(self, question: Question, bound: Bound) -> tuple[float, bool] | None:
+        """The most that something costs, in any tier that it may be served in."""
+        provider, model = question.endpoint.provider, question.model
+        tiers = self._tiers_of(model) | {dearer_tier_asked(question.members)} - {""}
+        return most_of(provider, model, bound, clock.now(), tiers=tiers, rates=self.own_rates)
+
+    def _tiers_of(self, model: str) -> set[str]:
+        """Dearer tiers that a model's calls were served in: an account may be set to one."""
+        if not self._knows_tiers:
+            self._knows_tiers = True
+            for record in self._session.store.records(RECORDING):
+                self._note_tier(str(record.get("model")), record.get("usage", {}))
+        return self._tiers.get(model, set())
+
+    def _note_tier(self, model: str, told: Mapping[str, Any]) -> None:
+        if tier := dearer_tier(told):
+            self._tiers.setdefault(model, set()).add(tier)
 
     def _longest_of(self, model: str) -> int | None:
         """Tokens of the longest answer of a model that this store knows; None if it knows none."""
@@ -87,15 +110,18 @@ class CallCosts:
     # -- after
 
     def note(self, call: Call, model: str) -> None:
-        """Take note of the length of an answer."""
-        for name in {model, model_asked(call.question)}:
+        """Take note of the length of an answer, and of its tier."""
+        for name in {model, call.question.model}:
             self._seen[name] = max(self._seen.get(name, 0), call.usage.tokens_out or 0)
+            self._note_tier(name, call.usage.told)
 
     def price(self, call: Call, model: str) -> Price | None:
         """The price of what a call took: of the model that answered, or that was asked."""
         provider, own = call.question.endpoint.provider, self.own_rates
-        asked = model_asked(call.question)
+        asked = call.question.model
         names = (asked, model) if asked in own and model not in own else (model, asked)
+        if is_fine_tuned(asked) and not is_fine_tuned(model):  # some answer with the base's name
+            names = (asked, asked)
         prices = (price_of(provider, n, call.usage, call.created_at, own) for n in names)
         return next((price for price in prices if price is not None), None)
 
@@ -108,16 +134,12 @@ class CallCosts:
             The most that it may cost.
         """
         if state == "done" and call.events and not thinks_unseen(model):
-            usage = seen_of(call.events, call.question.asked.body)
-            provider = call.question.endpoint.provider
-            price = price_of(provider, model, usage, call.created_at, self.own_rates)
-            return reserved if price is None else min(price.usd, reserved)
+            bound = self._bound(call.question)
+            seen = bound._replace(tokens_out=seen_in(call.events), is_out_known=True)
+            most = self._most(call.question, seen)
+            if most is not None and most[1]:
+                return min(most[0], reserved)
         return reserved
-
-
-def model_asked(question: Question) -> str:
-    """The model that a request asks; empty if it does not say."""
-    return providers.model_of(question.endpoint, question.body.members)
 
 
 def was_sent(error: BaseException | str) -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from nbckpt.digests import Digest
+from nbckpt.llm import providers
+from nbckpt.llm.form_fields import fields_in_form
 from nbckpt.llm.http_request import HttpRequest
 from nbckpt.llm.occurrence import Occurrence
 from nbckpt.llm.providers import Endpoint
@@ -36,6 +39,16 @@ class Question(NamedTuple):
     tags: tuple[str, ...] = ()
     ttl_s: float | None = None
     mode: Mode = "replay"
+
+    @property
+    def members(self) -> Mapping[str, Any]:
+        """What is asked, by name: members of a JSON object, or fields of a form."""
+        return fields_in_form(self.asked.body) if self.body.members is None else self.body.members
+
+    @property
+    def model(self) -> str:
+        """The model that is asked; empty if the request does not say."""
+        return providers.model_of(self.endpoint, self.members)
 
     @property
     def asking(self) -> Asking:

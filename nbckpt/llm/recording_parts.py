@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt.digests import Digest
-from nbckpt.llm import providers
 from nbckpt.llm.fields import Fields, values_of, without, without_in_answer
 from nbckpt.llm.fields import hidden as fields_hidden
 from nbckpt.llm.secrets import harmless, redacted, redacted_text, secrets_of, without_keys
@@ -99,7 +98,7 @@ def recording_of(
         request=question.request,
         provider=question.endpoint.provider,
         endpoint=question.endpoint.kind.name,
-        model=usage.model or providers.model_of(question.endpoint, question.body.members),
+        model=usage.model or question.model,
         url=kept.url,
         status=call.status,
         headers=kept.headers,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from nbckpt.config.record_hosts import fields_of
 from nbckpt.errors import StoreError, line_of
-from nbckpt.llm import providers
 from nbckpt.llm.answer_owners import AnswerOwners
 from nbckpt.llm.call import Call
 from nbckpt.llm.fields import Fields, values_of
@@ -144,7 +143,7 @@ class RecordingWriter:
                 name=scope_.step,
                 provider=endpoint.provider,
                 endpoint=endpoint.kind.name,
-                model=providers.model_of(endpoint, question.body.members),
+                model=question.model,
                 request=question.request,
                 error=redacted_text(text, secrets_of(question.asked, values))[:500],
                 took_s=call.duration_s,
@@ -166,7 +165,7 @@ def _observe(call: Call, recording: Recording | None = None, error: str = "") ->
         told = telemetry.ModelCall(
             endpoint.provider,
             endpoint.kind.name,
-            providers.model_of(endpoint, call.question.body.members),
+            call.question.model,
             endpoint.host,
             call.duration_s,
             error=error,

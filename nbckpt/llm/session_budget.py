@@ -18,7 +18,7 @@ from nbckpt.config.settings_sources import settings_of
 from nbckpt.errors import BudgetError, UsageError
 from nbckpt.llm import budget_texts
 from nbckpt.llm.budget_turns import PATIENCE_S, Turn
-from nbckpt.llm.call_costs import CallCosts, model_asked, was_sent
+from nbckpt.llm.call_costs import CallCosts, was_sent
 from nbckpt.llm.flights import running_task
 from nbckpt.llm.prices import Price, load
 from nbckpt.runtime import clock
@@ -127,7 +127,7 @@ class SessionBudget:
                 usd = self._admitted(call.question, rule, place, until, task=task)
                 if usd is None:
                     until = until or time.monotonic() + PATIENCE_S
-                    self._waiting.append(Turn(call.give_up, until))
+                    self._waiting.append(Turn(call.give_up, until, task))
                     return self._waiting[-1]
                 self._put_aside(call, usd, place, write)
         return None
@@ -248,7 +248,7 @@ class SessionBudget:
         fits_alone = usd <= rule.usd - paid + _ROUNDING
         if fits_alone and not is_late and self._may_end(in_flight, task):
             return None
-        message = budget_texts.stopped(rule, model_asked(question), usd, paid, aside)
+        message = budget_texts.stopped(rule, question.model, usd, paid, aside)
         if not is_known:
             message += budget_texts.STATE_A_LIMIT
         raise BudgetError(message)
@@ -257,7 +257,7 @@ class SessionBudget:
         """True if some call in flight is not one that this one would keep from ending.
 
         It does so for one of its own thread, or of its own task (None: it holds up the thread),
-        and of whoever began that task.
+        and of whoever began that task. One that waits itself ends nothing meanwhile.
         """
         own = {r.id: r for r in self._reserved.values()}
         me, around = threading.get_ident(), _around.get()
@@ -267,7 +267,9 @@ class SessionBudget:
             if (reserved := own.get(name)) is None:
                 if other.may_end and not name.startswith(f"{self._session.id}-"):
                     return True
-            elif reserved.thread != me or (task is not None and reserved.task is not task):
+            elif reserved.thread == me and (task is None or reserved.task is task):
+                continue
+            elif not any(t.holds_up(reserved.thread, reserved.task) for t in self._waiting):
                 return True
         return False
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbckpt.llm import providers
-
 if TYPE_CHECKING:
     from nbckpt.llm.call import Call
     from nbckpt.llm.outcomes import CallOutcomes
@@ -29,7 +27,7 @@ class UnkeptCalls:
     def keep(self, call: Call, state: Outcome) -> None:
         """Take note of what a call cost."""
         question = call.question
-        model = call.usage.model or providers.model_of(question.endpoint, question.body.members)
+        model = call.usage.model or question.model
         self._budget.ended(call, model, state)
 
     def failed(self, call: Call, error: BaseException | str) -> None:

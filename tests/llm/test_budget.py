@@ -534,6 +534,52 @@ def test_a_call_does_not_wait_for_the_stream_that_waits_for_it(
         asyncio.run(nested())
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["threads", "tasks"])
+def test_two_readers_of_streams_do_not_wait_for_each_other(
+    kind: str, provider: Provider, dear: Session
+) -> None:
+    """Each has three dollars put aside, and asks for three more while it reads."""
+    nbckpt.budget(8.5)
+    said: Any = [{"role": "user", "content": "hi"}]
+    options: Any = {"model": "m", "messages": said, "max_tokens": 30}
+    both = threading.Barrier(2)
+
+    def read() -> None:
+        with (
+            openai.OpenAI(max_retries=0) as client,
+            scope.entered("step"),
+            client.chat.completions.create(stream=True, **options) as stream,
+        ):
+            next(stream)
+            both.wait(20)
+            client.chat.completions.create(**options)
+
+    async def read_async(client: openai.AsyncOpenAI, begun: list[int]) -> None:
+        async with await client.chat.completions.create(stream=True, **options) as stream:
+            await anext(stream)
+            begun.append(1)
+            while len(begun) < 2:
+                await asyncio.sleep(0.01)
+            await client.chat.completions.create(**options)
+
+    async def read_both() -> list[Any]:
+        async with openai.AsyncOpenAI(max_retries=0) as client:
+            begun: list[int] = []
+            readers = [asyncio.create_task(read_async(client, begun)) for _ in range(2)]
+            return await asyncio.wait_for(asyncio.gather(*readers, return_exceptions=True), 30)
+
+    if kind == "tasks":
+        with scope.entered("step"):
+            problems = asyncio.run(read_both())
+    else:
+        with ThreadPoolExecutor(2) as pool:
+            problems = [future.exception(30) for future in [pool.submit(read) for _ in range(2)]]
+
+    assert [type(p) for p in problems].count(BudgetError) >= 1
+    assert all(p is None or isinstance(p, BudgetError) for p in problems)
+
+
 def test_a_budget_that_is_set_meanwhile_knows_what_is_in_flight(
     provider: Provider, dear: Session
 ) -> None:
