@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -25,6 +26,13 @@ _ADDRESSES = re.compile(
     r"_(?:BASE_URL|BASE|ENDPOINT|HOST|URL)"
 )
 """Names of the environment under which SDKs look for another address."""
+_SDKS = frozenset(
+    {
+        *("anthropic", "boto3", "cohere", "google.genai", "groq", "langchain_core", "litellm"),
+        *("llama_index", "mistralai", "ollama", "openai"),
+    }
+)
+"""Libraries with which a notebook asks models."""
 _FREE = re.compile(r"[/:](?:cancel|client_secrets|oauth2?|revoke|sessions|sts|tokens?)(?:/|$)")
 """In paths of what costs nothing, and is of no use a second time."""
 
@@ -81,6 +89,26 @@ def connected(host: object, port: object, way: str = "") -> None:
     told = f"calls {name} by {way or 'a way'} that nbckpt does not see: if it asks a model there, "
     told += "that is NOT recorded and paid in each run; ask in a function with `@nbckpt.step`"
     _notify(place, told, is_anywhere=bool(way))
+
+
+def process_started(method: str | None) -> None:
+    """Tell, once, that a step works in another process, which may ask models there.
+
+    Parameters
+    ----------
+    method
+        By which it starts, as `multiprocessing` and loky call it; None: the usual one. One that is
+        forked goes on with what its parent knows, and records.
+    """
+    if method is None:
+        method = sys.modules["multiprocessing"].get_start_method()
+    if method == "fork" or sys.modules.keys().isdisjoint(_SDKS):
+        return
+    _notify(
+        f"processes ({method})",
+        f"works in processes of its own ({method}): what they ask of models is NOT recorded, and"
+        " paid in each run; use threads, or `nbckpt.map`",
+    )
 
 
 def _notify(place: str, what: str, *, is_anywhere: bool = False) -> None:

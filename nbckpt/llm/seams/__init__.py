@@ -25,6 +25,7 @@ SEAMS = {
     "grpc": "nbckpt.llm.seams.connecting",
     "curl_cffi": "nbckpt.llm.seams.connecting",
     "pycurl": "nbckpt.llm.seams.connecting",
+    "multiprocessing.process": "nbckpt.llm.seams.connecting",
 }
 """Library → the module whose `patch` takes it."""
 
