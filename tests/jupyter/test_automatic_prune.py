@@ -67,13 +67,13 @@ def test_it_is_looked_at_once_in_a_minute_and_only_if_asked_for(session: Session
 def test_a_prune_that_fails_is_told_once_and_raises_nowhere(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nbckpt.storage import pruning
+    from nbckpt.storage import automatic_pruning
 
     def refuse(*_: object) -> None:
         message = "the disk is full"
         raise StoreError(message)
 
-    monkeypatch.setattr(pruning, "automatic", refuse)
+    monkeypatch.setattr(automatic_pruning, "automatic", refuse)
     monkeypatch.setattr("nbckpt.jupyter.automatic_prune.PAUSE_S", 0.0)
     session.settings = replace(session.settings, max_size=1)
     retaining = Retaining(session)
