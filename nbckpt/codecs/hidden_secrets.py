@@ -33,6 +33,7 @@ from nbckpt.text.secret_texts import (
     pattern_of_environment,
     secrets_of_environment,
     secrets_seen,
+    suspicious,
 )
 from nbckpt.types.adapter import RefusalError
 
@@ -121,13 +122,24 @@ class Hiding:
 
     def __init__(self) -> None:
         self.culprit: object = None
+        self._search = suspicious().search
+        self._known: dict[int, tuple[object, object]] = {}  # with the text: its place is its own
 
     def __call__(self, obj: object) -> object:
         """What stands for a text; None where it is written itself."""
-        kind = type(obj)
-        if kind is not str and kind is not bytes:
+        if type(obj) is str:
+            if self._search(obj) is None:
+                return None
+        elif type(obj) is not bytes:
             return None
-        text = obj if isinstance(obj, str) else obj.decode("utf-8", "replace")  # type: ignore[attr-defined]
+        known = self._known.get(id(obj))
+        if known is None:  # one text may stand in many places
+            known = self._known[id(obj)] = obj, self._stand_in(obj)
+        return known[1]
+
+    def _stand_in(self, obj: str | bytes) -> object:
+        kind = type(obj)
+        text = obj if isinstance(obj, str) else obj.decode("utf-8", "replace")
         if (parts := self._parts(text)) is not None:
             if kind is bytes and text.encode("utf-8", "replace") != obj:
                 return None  # it has other bytes than a text: seen afterwards

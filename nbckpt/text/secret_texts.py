@@ -149,6 +149,8 @@ class _Environment:
         self._seen: dict[str, str] = {}
         self._compiled_of: Mapping[str, str] | None = None
         self._pattern: re.Pattern[str] | None = None
+        self._suspicious: re.Pattern[str] | None = None
+        self._suspicious_of: re.Pattern[str] | None = None
 
     def secrets(self) -> Mapping[str, str]:
         """Each secret → the name that it has there."""
@@ -178,6 +180,15 @@ class _Environment:
             self._pattern = re.compile("|".join(map(re.escape, found))) if found else None
         return self._pattern
 
+    def suspicious(self) -> re.Pattern[str]:
+        """What finds where one of the secrets may stand, or something that looks like a key."""
+        pattern = self.pattern()
+        if self._suspicious is None or pattern is not self._suspicious_of:
+            known = "" if pattern is None else f"|{pattern.pattern}"
+            self._suspicious_of = pattern
+            self._suspicious = re.compile(f"{_HINT.pattern}{known}")
+        return self._suspicious
+
 
 def _passwords_in(value: str) -> list[str]:
     passwords = (match["password"] for match in _IN_URL.finditer(value))
@@ -188,6 +199,7 @@ _environment = _Environment()
 secrets_of_environment = _environment.secrets
 secrets_seen = _environment.seen
 pattern_of_environment = _environment.pattern
+suspicious = _environment.suspicious
 
 
 def is_private(name: str, value: str) -> bool:
