@@ -35,6 +35,10 @@ class ThroughItems:
         """
         raise NotImplementedError
 
+    def keeps(self) -> bool:
+        """True if what is done with items is kept."""
+        return True
+
     def track(
         self,
         iterable: Iterable[Item] | AsyncIterable[Item],
@@ -63,6 +67,8 @@ class ThroughItems:
         UsageError
             If no step runs, this is inside a function, or a key cannot be told from others.
         """
+        if not self.keeps():
+            return loops.Untracked(iterable)
         step = self.running("track")
         loops.require_top_level(step.request.name, loops.caller(), step.session.namespace)
         return loops.Tracked(step, iterable, total, key)
@@ -162,6 +168,12 @@ class ThroughItems:
 
 class _Running(ThroughItems):
     """The step that runs, whichever that is; of several the one that began last."""
+
+    def keeps(self) -> bool:
+        """False where a cell runs again for what it made, of which nothing is kept."""
+        from nbckpt.steps.execution.step_state import StepState
+
+        return not current_session.session().state(StepState).is_remaking
 
     def mapped(self, asked: Asked) -> Any:
         """The same; where no step runs, the map is one of its own."""

@@ -46,6 +46,7 @@ from nbckpt.timeline.prune_retention import Retention
 WAIT_S = 10.0
 TRIES = 5
 DAY_S = 86_400
+_IS_DAMAGED = "what is damaged was left as it is: `nbckpt check` lists it, and `--repair` mends it"
 MINUTE_S = 60
 """An unfinished file that is older belongs to nobody."""
 
@@ -178,6 +179,9 @@ class _Work:
         try:
             with allowed():
                 packs = self._move()
+            if plan.is_edit and (self._left or plan.reach.damaged):
+                self._left = _IS_DAMAGED if plan.reach.damaged else self._left
+                return Pruned((), len(plan.kept), 0, self._left)
             self._write(packs)
             with self._store.holds.alone(WAIT_S) as is_alone:
                 took_place = is_alone and self._take_place(packs)
@@ -214,10 +218,10 @@ class _Work:
             if error.errno not in FULL:
                 raise
             self._mover.discard()
-            self._left = "the disk had no room to write packs anew; prune again"
+            self._left = "the disk had no room to write packs anew; try again"
             return [pack for pack in packs if not pack.needed]
         if len(going) < len(packs):
-            self._left = "what is damaged was left as it is; `nbckpt check` lists it"
+            self._left = _IS_DAMAGED
         return going
 
     def _write(self, packs: list[Pack]) -> None:

@@ -10,6 +10,7 @@ References
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -71,6 +72,8 @@ _OF_ENVIRONMENT = re.compile(
 )
 _URL_WITH_ANY_PASSWORD = re.compile(r"://[^/@\s:]*:[^/@\s]+@")
 _PRIVATE = re.compile(r"key|token|secret|passw|credential", re.IGNORECASE)
+_ESCAPED = re.compile(r"[^ !#-\[\]-~]")
+"""What stands otherwise in a text of JSON."""
 _STANDS_FOR_ANOTHER = re.compile(r"[$<*{%]|(?:env|arn|file|https?|keyring):", re.IGNORECASE)
 _WORD = re.compile(r"[A-Za-z0-9]+")
 _PATH = re.compile(r"[/~.]|[A-Za-z]:\\")
@@ -163,8 +166,9 @@ class _Environment:
             self._raw = dict(raw)
             # Longer ones first: one may be part of another.
             self._found = dict(sorted(found.items(), key=lambda pair: -len(pair[0])))
-            self._seen |= found
-            self._seen |= {p: n for v, n in found.items() for p in _passwords_in(v)}
+            passwords = {p: n for v, n in found.items() for p in _passwords_in(v)}
+            seen = {**self._seen, **found, **passwords}
+            self._seen = dict(sorted(seen.items(), key=lambda pair: -len(pair[0])))
         return self._found
 
     def seen(self) -> Mapping[str, str]:
@@ -225,7 +229,11 @@ def is_secret_of_environment(name: str, value: str) -> bool:
 
 def kinds_in(text: str) -> list[str]:
     """Whose secrets stand in a text: names of the environment, and what keys look like."""
-    found = [f"{n} of the environment" for s, n in secrets_of_environment().items() if s in text]
+    found = [
+        f"{name} of the environment"
+        for secret, name in secrets_of_environment().items()
+        if any(form in text for form in forms_of(secret))
+    ]
     if _HINT.search(text) is None:
         return found
     for kind, shape in _KINDS.items():
@@ -239,13 +247,20 @@ def kinds_in(text: str) -> list[str]:
     return found
 
 
+def forms_of(secret: str) -> tuple[str, ...]:
+    """A secret as it stands in texts: as it is, and within a text of JSON."""
+    forms = (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1])
+    return tuple(dict.fromkeys(forms))
+
+
 def redacted(text: str) -> str:
     """A text with stars where a secret was: of the environment, a key, a password in a URL."""
     if len(text) < SHORTEST:
         return text
     for secret in secrets_seen():
-        if secret in text:
-            text = text.replace(secret, "***")
+        for form in forms_of(secret) if _ESCAPED.search(secret) else (secret,):
+            if form in text:
+                text = text.replace(form, "***")
     return text if _HINT.search(text) is None else _without_keys(text)
 
 

@@ -10,7 +10,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,7 +20,7 @@ from nbckpt.storage.counted_records import blobs_named
 from nbckpt.storage.disk import exists
 from nbckpt.storage.folder import ASIDE
 from nbckpt.text.content_encodings import decoded
-from nbckpt.text.secret_texts import kinds_in, redacted, secrets_of_environment
+from nbckpt.text.secret_texts import forms_of, kinds_in, redacted, secrets_of_environment
 from nbckpt.timeline.recordings import RECORDING
 
 if TYPE_CHECKING:
@@ -33,6 +33,18 @@ MOST_DETECTED = 16 << 10
 MOST_READ = 8 << 20
 """Bytes of a part in which keys are found by their looks; the environment's are found in all."""
 ENCODINGS = ("utf-8", "utf-16-le", "utf-32-le")
+NO_TEXT = frozenset(
+    {
+        *("kind", "id", "parent", "session", "checkpoint", "position", "cell_id", "notebook"),
+        *("blob", "value", "outputs", "finished", "request", "code", "arguments", "key", "lacking"),
+        *("preconditions", "random_in", "passive", "began_as", "inherited", "reads", "file"),
+        *("file_digest", "group", "needs", "type_name", "state", "pruned", "item"),
+    }
+)
+"""Members of records that nobody has written as a text: ids, digests, and names that lead there."""
+OF_VARIABLES = ("changed", "carried", "refused")
+"""Members of checkpoints that list variables, which are known by their names."""
+_SAID_OF_VARIABLES = ("preview", "reason")
 _GUESSING = (
     "Base64HighEntropyString",
     "HexHighEntropyString",
@@ -81,6 +93,7 @@ class Findings(NamedTuple):
 def secrets_found(store: Store, detects: Detector) -> Findings:
     """The secrets in the records and blobs of a store."""
     store.refresh()
+    secrets = secrets_as_bytes()
     found: dict[Found, None] = {}
     names: dict[Digest, tuple[str, str]] = {}
     for record in store.all_records():
@@ -92,7 +105,7 @@ def secrets_found(store: Store, detects: Detector) -> Findings:
             names.setdefault(digest, (name, encoding_of(record)))
     blobs: dict[Digest, str] = {}
     for digest, (name, encoding) in names.items():
-        for what in _in_blob(store, digest, encoding, detects):
+        for what in _in_blob(store, digest, encoding, detects, secrets):
             blobs[digest] = redacted(name)
             found.setdefault(Found(blobs[digest], what))
     if exists(store.path / ASIDE):
@@ -134,24 +147,45 @@ def _kinds(text: str, detects: Detector) -> list[str]:
     return [*kinds_in(text), *(kind for kind, _ in detects(text))]
 
 
-def _in_blob(store: Store, digest: Digest, encoding: str, detects: Detector) -> Iterator[str]:
+def secrets_as_bytes() -> list[tuple[bytes, str]]:
+    """The secrets of the environment as bytes, with their names."""
+    return [
+        (form.encode(encoding, "surrogatepass"), name)
+        for secret, name in secrets_of_environment().items()
+        for form in forms_of(secret)
+        for encoding in ENCODINGS
+    ]
+
+
+def _in_blob(
+    store: Store,
+    digest: Digest,
+    encoding: str,
+    detects: Detector,
+    secrets: Sequence[tuple[bytes, str]],
+) -> Iterator[str]:
     try:
         parts = store.get_blob(digest)
     except NbckptError:  # `nbckpt check` tells of that
         return
-    secrets = [
-        (secret.encode(encoding, "surrogatepass"), name)
-        for secret, name in secrets_of_environment().items()
-        for encoding in ENCODINGS
-    ]
     for n, part in enumerate(parts):
         data = bytes(part)
         if encoding and n:
             data = decoded(data, encoding) or data
-        yield from (f"{name} of the environment" for secret, name in secrets if secret in data)
-        if len(data) <= MOST_READ:
-            text = data.decode("latin-1")
-            yield from _kinds(text, detects if len(data) <= MOST_DETECTED else lambda _: [])
+        yield from in_data(data, detects, secrets)
+
+
+def in_data(data: bytes, detects: Detector, secrets: Sequence[tuple[bytes, str]]) -> Iterator[str]:
+    """Whose secrets stand in some bytes; `secrets` are those of `secrets_as_bytes`."""
+    yield from (f"{name} of the environment" for secret, name in secrets if secret in data)
+    if len(data) <= MOST_READ:
+        text = data.decode("latin-1")
+        yield from _kinds(text, detects if len(data) <= MOST_DETECTED else lambda _: [])
+
+
+def is_text(member: str, around: str) -> bool:
+    """True if a member of a record, or of a part of it that is `around`, is somebody's text."""
+    return member not in NO_TEXT and (around not in OF_VARIABLES or member in _SAID_OF_VARIABLES)
 
 
 def _texts(value: object, member: str = "") -> Iterator[tuple[str, str]]:
@@ -160,8 +194,9 @@ def _texts(value: object, member: str = "") -> Iterator[tuple[str, str]]:
         yield member, value
     elif isinstance(value, Mapping):
         for name, inner in value.items():
-            yield member, str(name)
-            yield from _texts(inner, f"{member}.{name}" if member else str(name))
+            if is_text(name, member):
+                yield member, str(name)
+                yield from _texts(inner, f"{member}.{name}" if member else str(name))
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from _texts(inner, member)

@@ -66,6 +66,25 @@ class Tracked(Generic[Item]):
         return _Awaited(ask, begun_loop(self._step, self._loops, self._items))
 
 
+class Untracked(Tracked[Item]):
+    """All items of a loop, of which nothing is kept."""
+
+    def __init__(self, iterable: Iterable[Item] | AsyncIterable[Item]) -> None:
+        self._iterable = iterable
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self._iterable)  # type: ignore[arg-type]
+
+    async def __aiter__(self) -> AsyncIterator[Item]:
+        ask = _asking(self._iterable)
+        while True:
+            try:
+                item = await ask()
+            except StopAsyncIteration:
+                return
+            yield item
+
+
 class _Awaited(AsyncIterator[Item]):
     """The same, awaited. No generator: one that is left by `break` is closed much later."""
 

@@ -188,3 +188,146 @@ def test_killed_at_any_time_the_store_is_whole(shell: Any) -> None:
     assert holding(Path(".nbckpt"), SECRET) == set()
     run(shell, "%resume")
     assert (shell.user_ns["c"], shell.user_ns["y"], shell.user_ns["w"]) == (3, 4, 2)
+
+
+def repaired(shell: Any, *arguments: str, **environment: str) -> str:
+    """What a repair says that takes all out."""
+    ended(shell)
+    done = check("--repair", *arguments, **environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("n", [3, 70])
+def test_what_comes_after_many_checkpoints_resumes(shell: Any, n: int) -> None:
+    run(shell, f"{CELLS['value']}\ny = 5")
+    for i in range(n):
+        shell.user_ns["i"] = [i]
+        current_session.session().checkpoint(f"c{i}")
+    repaired(shell)
+
+    run(shell, "%resume")
+
+    assert (shell.user_ns["y"], shell.user_ns["n"], shell.user_ns["i"]) == (5, 2, [n - 1])
+    assert "k" not in shell.user_ns
+    run(shell, "%rewind c1")
+    assert shell.user_ns["i"] == [1]
+
+
+LOOP = (
+    "%%checkpoint loop\nimport nbckpt\nseen = {}\nfor i in nbckpt.track(range(6)):\n"
+    "    if i == FAILS: raise ValueError(i)\n    seen[i] = k if i == 2 else i"
+)
+
+
+def test_a_loop_begins_anew_without_what_it_had_made(shell: Any) -> None:
+    run(shell, CELLS["value"])
+    shell.user_ns["FAILS"] = 4
+    shell.run_cell(LOOP, store_history=True)
+    assert "the progress of 'loop'" in repaired(shell)
+
+    run(shell, "%resume")
+    shell.user_ns["FAILS"] = -1
+    run(shell, LOOP)
+
+    assert shell.user_ns["seen"] == {**dict(enumerate(range(6))), 2: SECRET}
+
+
+def test_what_a_tracked_loop_made_is_made_again(shell: Any) -> None:
+    run(shell, CELLS["value"])
+    run(shell, LOOP.replace("FAILS", "-1"))
+    repaired(shell)
+
+    run(shell, "%resume")
+    run(shell, "%%checkpoint more\nz = dict(seen)")
+
+    assert shell.user_ns["z"] == {**dict(enumerate(range(6))), 2: SECRET}
+
+
+def test_a_secret_that_occurs_in_a_digest_takes_nothing(shell: Any) -> None:
+    run(shell, "%%checkpoint a\ny = [1, 2, 3]")
+    session = current_session.session()
+    blob = session.timeline.manifest(session.position.id)["y"].blob
+    told = repaired(shell, secret=blob[8:24])
+
+    assert told == "no secrets found\n"
+    run(shell, "%resume")
+    assert shell.user_ns["y"] == [1, 2, 3]
+
+
+def test_a_damaged_store_is_left_as_it_is_and_said(shell: Any) -> None:
+    run(shell, CELLS["value"])
+    run(shell, "%%checkpoint large\nlarge = list(range(100_000))")
+    ended(shell)
+    (pack,) = Path(".nbckpt", "packs").glob("*.pack")
+    data = bytearray(pack.read_bytes())
+    data[len(data) // 2] ^= 1
+    pack.write_bytes(data)
+
+    done = check("--repair")
+
+    assert done.returncode == 3
+    assert "left: variable 'k' of checkpoint 'value'" in done.stdout
+    assert "what is damaged was left as it is: `nbckpt check` lists it" in done.stdout
+    run(shell, "%rewind value")
+    assert shell.user_ns["k"] == SECRET
+
+
+def test_the_data_of_a_question_goes(shell: Any) -> None:
+    run(shell, CELLS["value"])
+    shell.run_cell("%%checkpoint ask\nnbckpt.approve('so?', [k, 1], timeout_s=0)\nr = 1")
+    run(shell, "import nbckpt")
+    shell.run_cell("%%checkpoint ask\nnbckpt.approve('so?', [k, 1], timeout_s=0)\nr = 1")
+
+    assert "the data of a question of 'ask'" in repaired(shell)
+    assert holding(Path(".nbckpt"), SECRET) == set()
+
+
+def test_of_several_results_of_a_map_the_others_stay(
+    shell: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell = (
+        "%%checkpoint items\nimport json, nbckpt\n"
+        "def work(i):\n    json.RAN.append(i)\n    return [i, k if i == 3 else '']\n"
+        "w = [i for i, _ in nbckpt.map(work, range(9))]\nif STOPS: raise ValueError"
+    )
+    run(shell, CELLS["value"])
+    monkeypatch.setattr(json, "RAN", [], raising=False)
+    shell.user_ns["STOPS"] = True
+    shell.run_cell(cell, store_history=True)
+    assert "1 kept result of 'items'" in repaired(shell)
+
+    run(shell, "%resume")
+    run(shell, "k = 'zq8f-' + 'Lk2vN0xTe5uWb7c'")
+    shell.user_ns["STOPS"] = False
+    assert list(range(9)) == json.RAN  # type: ignore[attr-defined]
+    run(shell, cell)
+
+    assert [*range(9), 3] == json.RAN  # type: ignore[attr-defined]
+
+
+def test_secrets_within_one_another_leave_nothing(shell: Any) -> None:
+    inner, outer = "aB3dE5gH7j", "x9Y8z7W6aB3dE5gH7jK1l2M3n4"
+    run(shell, f"%%checkpoint a\ny = 2  # {outer}")
+    ended(shell)
+    done = subprocess.run(
+        [sys.executable, "-m", "nbckpt", "check", "--secrets", "--repair"],
+        env={**environment_of_tests(), "A_TOKEN": inner, "B_TOKEN": outer},
+        check=False,
+    )
+
+    assert done.returncode == 0
+    assert holding(Path(".nbckpt"), "x9Y8z7W6", "K1l2M3n4") == set()
+
+
+@pytest.mark.parametrize(
+    "secret", ['zq8f-Lk2"vN0xTe5uWb7c', "zq8f-Lk2\\\\vN0xTe5u", "zq8f-Läk2vN0xTe5u"]
+)
+def test_a_secret_goes_that_json_writes_in_another_way(shell: Any, secret: str) -> None:
+    run(shell, f"%%checkpoint a\nk = {secret!r} + ''\nprint({{'k': k}}, [k])\ny = 1")
+    repaired(shell, secret=secret)
+
+    forms = (secret, json.dumps(secret)[1:-1], json.dumps(secret, ensure_ascii=False)[1:-1])
+    assert holding(Path(".nbckpt"), *forms) == set()
+    run(shell, "%resume")
+    assert shell.user_ns["y"] == 1
