@@ -175,7 +175,7 @@ def refuse_named(values: Mapping[str, object], hiding: Hiding) -> None:
             continue
         visited[id(obj)] = obj
         for name, value in _named(obj):
-            text = value.decode("latin-1") if type(value) is bytes else value
+            text = value.decode("latin-1") if isinstance(value, bytes | bytearray) else value
             if (
                 type(text) is str
                 and is_named_secret(name, text)
@@ -194,8 +194,6 @@ def _named(obj: Any) -> list[tuple[str, object]]:
     try:
         if issubclass(kind, dict):
             members = [*pairs_of(obj)]
-        elif isinstance(obj, Mapping):
-            return []
         elif issubclass(kind, tuple):
             members = [*zip(member_of_class(kind, "_fields") or (), elements_of(obj))]  # noqa: B905
         else:

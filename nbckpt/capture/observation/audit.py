@@ -20,6 +20,7 @@ from os import O_ACCMODE, O_APPEND, O_EXCL, O_RDONLY, O_RDWR, O_TRUNC, O_WRONLY
 from threading import get_ident
 from types import CodeType, FrameType, TracebackType
 from typing import Any, NamedTuple, ParamSpec, TypeVar
+from urllib.parse import unquote
 
 from nbckpt.capture.observation.audit_events import (
     Child,
@@ -275,9 +276,12 @@ def _opened(args: tuple[Any, ...], frame: FrameType) -> Event | None:
     is_imported = frame.f_code.co_filename.startswith(_IMPORTER)
     if isinstance(flags, int):
         is_written, is_appended = flags & O_ACCMODE != O_RDONLY, flags & _APPENDING == _APPENDING
+        is_there = not _calls or os.path.lexists(path)
+        if is_written and flags & O_EXCL and is_there and _calls:  # which fails
+            return Opened(path, False, is_imported)
         is_emptied = is_written and bool(flags & (O_TRUNC | O_EXCL))
         is_read = not is_written or (flags & O_ACCMODE == O_RDWR and not is_emptied)
-        return Opened(path, is_written, is_imported, is_appended, is_read, is_emptied)
+        return Opened(path, is_written, is_imported, is_appended, is_read and is_there, is_emptied)
     is_written = not {"w", "a", "x", "+"}.isdisjoint(mode or "")
     is_appended = "a" in (mode or "") and "+" not in (mode or "")
     return Opened(path, is_written, is_imported, is_appended)
@@ -297,15 +301,50 @@ def _replaced(args: tuple[Any, ...], frame: FrameType) -> Event | None:
     return None if own or isinstance(args[0], int) else Replaced(args[0])
 
 
+def _cut(args: tuple[Any, ...], frame: FrameType) -> Event | None:
+    found = _replaced(args, frame)
+    return None if found is None else Replaced(args[0], is_read=args[1] != 0)
+
+
 def _moved(args: tuple[Any, ...], frame: FrameType) -> Event | None:
-    if (first := _replaced(args, frame)) is not None:
-        _note(first)
-        return Replaced(args[1])
-    return None
+    if _replaced(args, frame) is None:
+        return None
+    _note(Replaced(args[0], is_read=True))
+    return Replaced(args[1])
+
+
+def _linked(args: tuple[Any, ...], frame: FrameType) -> Event | None:
+    """A name of a file that stays as it is, under which it may be read."""
+    if _replaced(args, frame) is None:
+        return None
+    _note(Opened(args[0], False, False))
+    return Replaced(args[1])
+
+
+def _linked_by_text(args: tuple[Any, ...], frame: FrameType) -> Event | None:
+    """The same, by a text that is read from the folder of the new name."""
+    folder = os.path.dirname(os.fspath(args[1]))  # noqa: PTH120  # may be bytes
+    return _linked((os.path.join(folder, os.fspath(args[0])), *args[1:]), frame)  # noqa: PTH118
 
 
 def _connected(args: tuple[Any, ...], frame: FrameType) -> Event | None:
-    return None if _is_nbckpts(_module_of(frame)) else Opened(args[0], True, False)
+    if _is_nbckpts(_module_of(frame)):
+        return None
+    path = _path_of_database(args[0])
+    if isinstance(path, str) and path and not path.startswith(":"):
+        _note(Opened(f"{path}-wal", True, False))  # where others' changes may stand
+    return Opened(path, True, False)
+
+
+def _path_of_database(named: object) -> object:
+    """The path that SQLite is given, also in a URI."""
+    try:
+        text = os.fsdecode(named) if isinstance(named, str | bytes | os.PathLike) else named
+    except UnicodeDecodeError:
+        return named
+    if isinstance(text, str) and text.startswith("file:"):
+        return unquote(text.removeprefix("file:").partition("?")[0].removeprefix("//localhost"))
+    return text
 
 
 def _child(words: object, folder: object, frame: FrameType) -> Event | None:
@@ -384,8 +423,11 @@ _KINDS: dict[str, _Told] = {
     "open": _opened,
     "os.listdir": _listed,
     "os.scandir": _listed,
-    **dict.fromkeys(("os.remove", "os.rmdir", "os.truncate", "os.mkdir"), _replaced),
-    **dict.fromkeys(("os.rename", "os.link", "os.symlink"), _moved),
+    **dict.fromkeys(("os.remove", "os.rmdir", "os.mkdir"), _replaced),
+    "os.truncate": _cut,
+    "os.rename": _moved,
+    "os.link": _linked,
+    "os.symlink": _linked_by_text,
     **dict.fromkeys(("os.putenv", "os.unsetenv"), _put),
     "os.chdir": lambda args, _: Went(args[0]),
     "sqlite3.connect": _connected,

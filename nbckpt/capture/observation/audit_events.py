@@ -36,9 +36,16 @@ class Listed(NamedTuple):
 
 
 class Replaced(NamedTuple):
-    """A file or folder that was made, moved or deleted."""
+    """A file or folder that was made, moved, cut or deleted.
+
+    Attributes
+    ----------
+    is_read
+        True if what stood there goes on elsewhere, or a part of it does.
+    """
 
     path: object
+    is_read: bool = False
 
 
 class Went(NamedTuple):

@@ -181,7 +181,9 @@ class Files(Audited):
             found.appended = {f: only for f, only in found.appended.items() if f in found.files}
             found.is_more = found.is_more or len(call.events) > audit.MAX_EVENTS
             reads = found.files.keys() - found.written - written
-            found.touched = {file for file in reads if _is_newer(file, call.began_ns + 1)}
+            # What is named alone may have been written by code in C, and is as the call left it.
+            heard = _opened(call)
+            found.touched = {f for f in reads & heard if _is_newer(f, call.began_ns + 1)}
             observed = self._record(found, call.folder)
             for event in call.events:
                 if isinstance(event, audit_events.Repeated):
@@ -306,13 +308,24 @@ def _written_and_read(call: CallFiles) -> tuple[set[str], set[str]]:
             continue
         path = joined(folder, event.path) or ""
         opened = event if isinstance(event, audit_events.Opened) else None
+        if event.is_read and path not in emptied:
+            read.add(path)
         if opened is None or opened.is_written:
             written.add(path)
-        if opened is None or opened.is_emptied:
+        if (opened is None and not event.is_read) or (opened is not None and opened.is_emptied):
             emptied.add(path)
-        elif opened.is_read and path not in emptied:
-            read.add(path)
     return written, read
+
+
+def _opened(call: CallFiles) -> set[str]:
+    """The paths that a call has opened, as far as Python was told."""
+    found, folder = set[str](), call.folder
+    for event in call.events:
+        if isinstance(event, audit_events.Went):
+            folder = joined(folder, event.path) or folder
+        elif isinstance(event, audit_events.Opened):
+            found.add(joined(folder, event.path) or "")
+    return found
 
 
 def _is_newer(path: str, since_ns: int) -> bool:

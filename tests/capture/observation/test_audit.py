@@ -22,8 +22,8 @@ from nbckpt.capture.observation.audit_events import (
 
 
 @pytest.fixture
-def window() -> Iterator[audit.Window]:
-    """An open window."""
+def window(tmp_path: Path) -> Iterator[audit.Window]:
+    """An open window, when the test's folder has been made."""
     window = audit.opened({})
     yield window
     audit.closed(window)

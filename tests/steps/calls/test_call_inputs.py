@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,10 @@ CALLS = {
     "process": "def read(path):\n    import subprocess\n    ran(path)\n    return subprocess.run(['cat', path], capture_output=True, text=True).stdout",
     "exists": "def read(path):\n    import os\n    ran(path)\n    return text(path) if os.path.exists(path) else ''",
     "r+": "def read(path):\n    ran(path)\n    with open(path, 'r+') as file: return file.read()",
+    "x": "def read(path):\n    ran(path)\n    try: wrote(path, 'x')\n    except FileExistsError: pass\n    return text(path)",
+    "copied by name": "def read(path):\n    import os, shutil\n    ran(path)\n    shutil.copy(path, 'other')\n    os.replace('other', 'work')\n    return text('work')",
+    "symlink": "def read(path):\n    import os\n    ran(path)\n    os.symlink(path, 'l'); found = text('l'); os.remove('l')\n    return found",
+    "link": "def read(path):\n    import os\n    ran(path)\n    os.link(path, 'l'); found = text('l'); os.remove('l')\n    return found",
     "sqlite": "def read(path):\n    import sqlite3\n    ran(path)\n    sqlite3.connect(path).close()\n    return text(path)",
 }
 
@@ -143,6 +148,92 @@ def test_what_a_call_writes_is_no_input_of_it(here: Notebook) -> None:
     here.cell(f"{HELPERS}{code}\nwrite(1); write(2)")
 
     assert here.ran == ["1", "2"]
+
+
+MOVED = {
+    "replaced": "os.replace('in.txt', 'work.txt'); return text('work.txt')",
+    "renamed": "os.rename('in.txt', 'work.txt'); return text('work.txt')",
+    "moved": "import shutil; shutil.move('in.txt', 'work.txt'); return text('work.txt')",
+    "cut": "os.truncate('in.txt', 3); return text('in.txt')",
+}
+
+
+@RUNS_AGAIN
+@pytest.mark.parametrize("how", MOVED.values(), ids=MOVED)
+def test_a_call_that_takes_a_file_runs_for_the_next_one(here: Notebook, how: str) -> None:
+    code = f"@nbckpt.step\ndef take():\n    import os\n    {how}"
+    write("in.txt", "one")
+    here.cell(f"{HELPERS}{code}\nfirst = take()")
+    write("in.txt", "two")
+    here.restart()
+
+    here.cell(f"{HELPERS}{code}\nnext_one = take()")
+
+    assert here.value("next_one") == "two"
+
+
+WRITTEN = {
+    "parquet": "import pyarrow as pa, pyarrow.parquet as pq\n"
+    "    pq.write_table(pa.table({'a': [1]}), path)",
+    "duckdb": "import duckdb\n    duckdb.sql('select 1 as a').write_parquet(path)",
+    "numpy": "import numpy as np\n    np.arange(3).tofile(path)",
+    "cache": "try: text('c.txt')\n    except FileNotFoundError: wrote('c.txt', 'w')",
+    "x": "import os\n    wrote(path, 'x'); os.remove(path)",
+}
+
+
+@pytest.mark.parametrize("how", WRITTEN.values(), ids=WRITTEN)
+def test_a_call_is_kept_that_writes_files_by_itself(here: Notebook, how: str) -> None:
+    code = f"@nbckpt.step\ndef make(path='out.bin'):\n    ran(path)\n    {how}\n    return 1"
+    here.cell(f"{HELPERS}{code}\nmake()")
+    here.restart()
+
+    here.cell(f"{HELPERS}{code}\nmake()")
+
+    assert here.ran == ["out.bin"]
+
+
+@RUNS_AGAIN
+def test_a_call_runs_again_where_a_file_is_there_that_was_not(here: Notebook) -> None:
+    code = (
+        "@nbckpt.step\ndef read():\n    try: return text('settings.txt')\n"
+        "    except FileNotFoundError: return 'none'"
+    )
+    here.cell(f"{HELPERS}{code}\nfirst = read()")
+    write("settings.txt", "some")
+    here.restart()
+
+    here.cell(f"{HELPERS}{code}\nsecond = read()")
+
+    assert (here.value("second"),) == ("some",)
+
+
+@RUNS_AGAIN
+@pytest.mark.parametrize("name", ["'file:d.db?mode=ro', uri=True", "'d.db'"])
+def test_a_call_runs_again_where_a_database_is_another(here: Notebook, name: str) -> None:
+    def insert(n: int) -> sqlite3.Connection:
+        connection = sqlite3.connect("d.db")
+        connection.execute("pragma journal_mode=wal")
+        connection.execute("create table if not exists t(n)")
+        connection.execute(f"insert into t values ({n})")
+        connection.commit()
+        return connection
+
+    code = (
+        "@nbckpt.step\ndef read():\n    import sqlite3\n"
+        f"    connection = sqlite3.connect({name})\n"
+        "    try: return connection.execute('select sum(n) from t').fetchall()\n"
+        "    finally: connection.close()"
+    )
+    first = insert(1)
+    here.cell(f"{HELPERS}{code}\nfirst = read()")
+    insert(2).close()
+    here.restart()
+
+    here.cell(f"{HELPERS}{code}\nsecond = read()")
+    first.close()
+
+    assert here.value("second") == [(3,)]
 
 
 @pytest.mark.slow
