@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
-from nbckpt.llm import asked_usage, bodies, endpoint_kinds
+from nbckpt.llm import asked_usage, bodies, endpoint_kinds, event_frames
 from nbckpt.llm.asked_usage import AskedUsage
 from nbckpt.llm.flights import Flight
 from nbckpt.llm.http_request import RecordedResponse
@@ -17,7 +17,7 @@ from nbckpt.llm.outcomes import CallOutcomes
 from nbckpt.llm.question import Question
 from nbckpt.llm.service_tiers import dearer_tier_asked
 from nbckpt.llm.step_scope import Scope
-from nbckpt.llm.usage import Usage, usage_in_headers, usage_of
+from nbckpt.llm.usage import BATCH, Usage, usage_in_headers, usage_of
 from nbckpt.runtime import clock
 from nbckpt.runtime.collected import when_outside
 from nbckpt.runtime.interrupts import held
@@ -32,6 +32,8 @@ _R = TypeVar("_R")
 _TELL_OF_ENDS = (__name__, "nbckpt.llm.seams")
 _TAIL = 64
 """Bytes of what came before that a mark of a stream may begin in."""
+_THINK_BESIDE = ("gcp.gemini", "gcp.vertex_ai", "openrouter", "x_ai")
+"""Providers that count thoughts in the total alone, where they speak as OpenAI does."""
 _NOT_YET = 202
 _STREAMS = ("event-stream", "eventstream", "ndjson", "stream+json")
 """Parts of the media types of streams."""
@@ -267,7 +269,7 @@ class Call:
             self.failed("the stream said that it failed")
             return
         self.is_over = True
-        if self.is_streamed and not self._written:
+        if self.is_streamed and not self._written and not self.question.endpoint.kind.until:
             self._keep("done" if self._is_enough and not self._problem() else "partial")
         if not self.is_streamed:
             self._writer.failed(self, "the answer was not read")
@@ -318,10 +320,14 @@ class Call:
         """Why the complete body is no answer; empty if it is one."""
         if self._has_failed:
             return "the stream said that it failed"
-        if self.is_streamed:
-            is_whole = self._is_framed or self._has_ended or self._is_enough
-            return "" if is_whole and self.chunks else "the stream ended before its end"
         kind = self.question.endpoint.kind
+        if self.is_streamed:
+            if kind.until and not self._has_ended:  # what goes on is asked for once more
+                self._passes = ""
+                return ""
+            is_framed = self._is_framed and (kind.enough is None or not self._is_of_frames())
+            is_whole = is_framed or self._has_ended or self._is_enough
+            return "" if is_whole and self.chunks else "the stream ended before its end"
         is_data = "json" in self.header("content-type").lower()
         if not (kind.is_json or kind.takes_any or is_data):
             return "" if self.chunks else "an empty answer"
@@ -337,11 +343,20 @@ class Call:
             return ""
         if isinstance(value, dict) and value.get("error") and not kind.takes_any:
             return "an answer that says that it failed"
-        self.usage = usage_of([usage_in_headers(self.header), value], self._tier_beside())
+        self.usage = self._usage_of([usage_in_headers(self.header), value])
         return ""
+
+    def _usage_of(self, values: list[Any]) -> Usage:
+        thinks_beside = self.question.endpoint.provider in _THINK_BESIDE
+        return usage_of(values, self._tier_beside(), thinks_beside=thinks_beside)
+
+    def _is_of_frames(self) -> bool:
+        return event_frames.is_framed(self.header("content-type"))
 
     def _tier_beside(self) -> str:
         """The tier of a call whose answer does not name it."""
+        if "/batches/" in self.question.endpoint.path:
+            return BATCH
         return self.header("x-gemini-service-tier") or dearer_tier_asked(self.question.members)
 
     def _keep(self, state: Outcome) -> Future[None] | None:
@@ -349,12 +364,13 @@ class Call:
             return None
         if self.is_streamed:
             text = decoded(b"".join(self.chunks), self.header("content-encoding")) or b""
-            takes_any, kind = self.question.endpoint.kind.takes_any, self.header("content-type")
+            kind = self.header("content-type")
+            takes_any = self.question.endpoint.kind.takes_any and not self._is_of_frames()
             if state == "done" and not takes_any and bodies.has_broken_event(text, kind):
                 self.failed("an event that was broken off")
                 return None
             told = [self.extra.event] if self.extra is not None and self.extra.event else []
-            self.usage = usage_of([*bodies.telling_events(text, kind), *told], self._tier_beside())
+            self.usage = self._usage_of([*bodies.telling_events(text, kind), *told])
             self.events = [] if self.usage.told else list(bodies.events_in(text, kind))
         self._written = self.size if state == "done" else 0
         return self._writer.keep(self, state)

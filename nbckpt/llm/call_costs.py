@@ -118,7 +118,10 @@ class CallCosts:
     def price(self, call: Call, model: str) -> Price | None:
         """The price of what a call took: of the model that answered, or that was asked."""
         provider, own = call.question.endpoint.provider, self.own_rates
-        asked = call.question.model
+        asked, usage = call.question.model, call.usage
+        is_half = (usage.tokens_in is None) != (usage.tokens_out is None)
+        if is_half and call.question.endpoint.kind.name in _TOLD_IN_FULL:
+            return None
         names = (asked, model) if asked in own and model not in own else (model, asked)
         if is_fine_tuned(asked) and not is_fine_tuned(model):  # some answer with the base's name
             names = (asked, asked)
@@ -140,6 +143,10 @@ class CallCosts:
             if most is not None and most[1]:
                 return min(most[0], reserved)
         return reserved
+
+
+_TOLD_IN_FULL = frozenset({"chat", "completions", "messages", "responses"})
+"""Kinds whose answers say what went in and what came out: one without the other is no cost."""
 
 
 def was_sent(error: BaseException | str) -> bool:

@@ -1,21 +1,27 @@
-"""Conversations and vector stores that an earlier run made: they hold what that run put there.
+"""What providers hold under names: conversations, vector stores, files, jobs.
 
-Their creation is replayed, so that what names them is, too. A run that then puts something else
-there gets answers that depend on both: that is told.
+Their creation is replayed, so that what names them is, too. What is asked of one by its name is
+answered by a recording only if nothing was put there, or deleted, since that recording; whether a
+file is there, and what is deleted or ended, only if this run has got the name from an answer. A
+run that puts something else into a conversation or a vector store that an earlier run made gets
+answers that depend on both: that is told.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nbckpt.errors import NbckptError
+from nbckpt.llm.endpoint_kinds import MAKES
 from nbckpt.llm.flights import Landed
 from nbckpt.llm.http_request import RecordedResponse
 from nbckpt.llm.question import Question
+from nbckpt.llm.step_scope import Scope
 from nbckpt.model import Record
 from nbckpt.runtime import clock
 from nbckpt.text.content_encodings import decoded
@@ -25,6 +31,16 @@ if TYPE_CHECKING:
 
 _MOST = 200
 _MADE = re.compile(r"/(?:conversations|vector_stores)$")
+_OBJECT = re.compile(
+    r"/(?:batches|cachedContents|conversations|files|interactions|jobs|operations|predictions"
+    r"|responses|uploads|vector_stores|videos)/([^/:]+)"
+)
+_FILE = re.compile(r"/files/[^/:]+$")
+"""Of a file that may be there or not: some providers let one name it."""
+_OWN_NAME = re.compile(r'"name": ?"files/([^"]+)"')
+_MOST_SAID = 64 << 10
+_SAID = 500
+"""Answers that are searched for names, the latest."""
 _CHANGES = frozenset({"chat", "conversations", "responses", "vector_stores"})
 """Names of kinds of endpoints that add to one."""
 
@@ -37,13 +53,32 @@ class _Object:
     ----------
     made_at, replayed_at
         When it was made, and when this run got that from a recording.
+    is_talk
+        Whether it is a conversation.
     known
         Ids of the recordings that this run has got since then.
     """
 
     made_at: float
     replayed_at: float
+    is_talk: bool
     known: set[str] = field(default_factory=set)
+
+
+class _Change(NamedTuple):
+    """When a run of a step has changed something, or did so in the run that is replayed."""
+
+    run: Scope
+    at: float
+
+
+def _run_of(question: Question) -> Scope:
+    return question.scope.around or question.scope
+
+
+def _is_over(run: Scope, now: Scope) -> bool:
+    """True for an earlier run of the step that runs again: it counts for nothing."""
+    return run.step == now.step and run is not now
 
 
 class GrowingObjects:
@@ -59,6 +94,56 @@ class GrowingObjects:
         self._session = session
         self._latest = latest
         self._objects: dict[str, _Object] = {}
+        self._said: deque[tuple[Scope, bytes]] = deque(maxlen=_SAID)
+        self._changes: dict[str, dict[str, _Change]] = {}
+
+    def may_answer(self, question: Question, created_at: float) -> bool:
+        """True if a recording of some time can answer: what it is about is as it was."""
+        asked, endpoint = question.asked, question.endpoint
+        text = question.body.text
+        run = _run_of(question)
+        for name, by_step in list(self._changes.items()):
+            if name not in asked.url and name.encode() not in text:
+                continue
+            for change in list(by_step.values()):
+                if not _is_over(change.run, run) and created_at <= change.at:
+                    return False
+        is_undone = asked.method == "DELETE" or endpoint.kind.name == "cancel"
+        if not is_undone and (asked.method != "GET" or not _FILE.search(endpoint.path)):
+            return True
+        names = _OBJECT.findall(endpoint.path)
+        said = (text for other, text in list(self._said) if not _is_over(other, run))
+        return not names or any(names[-1].encode() in text for text in said)
+
+    def answered(self, question: Question, kept: RecordedResponse, created_at: float) -> None:
+        """Take note of an answer, of whatever run: of the names in it, and of what it changes."""
+        method, kind = question.asked.method, question.endpoint.kind
+        if kind.name not in MAKES and not kind.is_read and method != "DELETE":
+            if kind.name in _CHANGES:
+                self._note_change(question, created_at)
+            return
+        body = _decoded(kept)
+        if kind.name in MAKES or kind.is_read:
+            run = _run_of(question)
+            self._said += ((run, question.endpoint.path.encode()), (run, body[:_MOST_SAID]))
+        if method == "DELETE":
+            self._change(question, _OBJECT.findall(question.endpoint.path), created_at)
+        elif method == "POST" and not kind.until:
+            self._note_change(question, created_at)
+            if kind.name == "files":
+                names = _OWN_NAME.findall(body.decode("utf-8", "replace"))
+                self._change(question, names, created_at)
+
+    def _note_change(self, question: Question, created_at: float) -> None:
+        self._change(question, _OBJECT.findall(question.endpoint.path), created_at)
+        text = question.body.text
+        talks = [n for n, o in self._objects.items() if o.is_talk and n.encode() in text]
+        self._change(question, talks, created_at)
+
+    def _change(self, question: Question, names: Iterable[str], at: float) -> None:
+        run = _run_of(question)
+        for name in names:
+            self._changes.setdefault(name, {})[run.step] = _Change(run, at)
 
     def replayed(self, question: Question, landed: Landed) -> None:
         """Take note of an answer from a recording."""
@@ -67,9 +152,11 @@ class GrowingObjects:
             return
         for name in self._named(question):
             self._objects[name].known.add(recording.id)
+        self.answered(question, landed.kept, recording.created_at)
         is_made = question.asked.method == "POST" and _MADE.search(question.endpoint.path)
         if is_made and (name := _name_in(landed.kept)):
-            self._objects[name] = _Object(recording.created_at, clock.now())
+            is_talk = question.endpoint.path.endswith("/conversations")
+            self._objects[name] = _Object(recording.created_at, clock.now(), is_talk=is_talk)
 
     def changed(self, question: Question) -> str:
         """The object that is about to get something besides what it holds; empty if none is."""
@@ -101,10 +188,14 @@ class GrowingObjects:
             return False
 
 
-def _name_in(kept: RecordedResponse) -> str:
+def _decoded(kept: RecordedResponse) -> bytes:
     encoding = next((v for name, v in kept.headers if name.lower() == "content-encoding"), "")
+    return decoded(b"".join(kept.chunks), encoding) or b""
+
+
+def _name_in(kept: RecordedResponse) -> str:
     try:
-        value = json.loads(decoded(b"".join(kept.chunks), encoding) or b"")
+        value = json.loads(_decoded(kept))
     except ValueError:
         return ""
     found = value.get("conversation_id") or value.get("id") if isinstance(value, dict) else None

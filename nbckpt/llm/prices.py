@@ -191,7 +191,8 @@ def _load(loading: Future[Any]) -> None:
 
 
 def _times(rate: Rate, usage: Usage) -> float:
-    into, out, cached = usage.tokens_in or 0, usage.tokens_out or 0, usage.tokens_cached or 0
+    into, out = usage.tokens_in or 0, usage.tokens_out or 0
+    cached = min(usage.tokens_cached or 0, into)
     for_cached = rate.into if rate.cached is None else rate.cached
     return ((into - cached) * rate.into + cached * for_cached + out * rate.out) / 1e6
 

@@ -86,6 +86,8 @@ def _teller(host: str, headers: Iterable[tuple[Any, Any]]) -> Callable[[Kind], b
         if not (kind.is_common or kind.is_own):
             return True
         who = sdk_of(headers) if owner is None else owner
+        if owner is None and who in _WITH_OWN_PATHS:
+            return who == kind.provider
         return who is not None and (not kind.is_own or who in ("", kind.provider))
 
     return tells
@@ -131,6 +133,8 @@ def model_of(endpoint: Endpoint, body: Mapping[str, Any] | None) -> str:
     return ""
 
 
+_WITH_OWN_PATHS = ("huggingface", "replicate")
+"""Providers whose SDKs ask for more than models, and for these at paths of their own."""
 _IN_PATH = re.compile(r"/(?:models?|deployments)/([^/:]+)")
 _OF_TWO_PARTS = re.compile(r"/(?:models|deployments)/([^/]+(?:/(?!pipeline/)[^/]+)?)")
 """Of Hugging Face and Replicate: whose it is, and its name."""

@@ -18,7 +18,7 @@ from nbckpt.llm.recording_parts import kept_of, recording_of
 from nbckpt.llm.replay import ReplayLookup
 from nbckpt.llm.secrets import redacted_text, secrets_of
 from nbckpt.llm.session_budget import SessionBudget
-from nbckpt.runtime import telemetry
+from nbckpt.runtime import clock, telemetry
 from nbckpt.runtime.interrupts import whole
 from nbckpt.timeline.recordings import Outcome, Recording, recording_record
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 _GONE = (404, 410)
+_FORBIDDEN = 403
 _AGAIN = "`%rerun --fresh` or `with nbckpt.recording(mode='record')` makes it again"
 
 
@@ -63,6 +64,9 @@ class RecordingWriter:
                 if (price := self._budget.ended(call, recording.model, state)) is not None:
                     recording = recording._replace(cost_usd=price.usd, price=price.source)
                 written = self._append(recording)
+            if state == "done":
+                response = RecordedResponse(call.status, call.headers, tuple(call.chunks))
+                self._lookup.growing.answered(question, response, clock.now())
             if not call.is_cut:  # else its failure is told
                 _observe(call, recording)
             if state == "done":
@@ -128,7 +132,10 @@ class RecordingWriter:
             call.flight.land()
         self.outcomes.count("failed", endpoint.provider, scope_)
         text = error if isinstance(error, str) else line_of(error)
-        if call.status in _GONE and self.outcomes.is_made_before(scope_.step):
+        is_gone = call.status in _GONE
+        # Gemini does not tell what is gone from what one may not see.
+        is_gone |= call.status == _FORBIDDEN and endpoint.provider == "gcp.gemini"
+        if is_gone and self.outcomes.is_made_before(scope_.step):
             self.outcomes.notify_missed(
                 f"gone in {scope_.step}",
                 f"{endpoint.provider} no longer knows something that step {scope_.step!r} asks"

@@ -49,10 +49,12 @@ class ReplayLookup:
     def answer(self, question: Question) -> Landed | None:
         """The kept answer to a call; None if there is none that can be read."""
         record = self._records.find(question.asking, question.ttl_s)
+        if record is not None and not self.growing.may_answer(question, record["created_at"]):
+            return None
         owners = self._session.state(AnswerOwners)
         if record is None or owners.is_elsewhere(self._session, record["id"], question.asking):
             record = self._moved.find(question)
-            if record is None:
+            if record is None or not self.growing.may_answer(question, record["created_at"]):
                 return None
             self._moved.tell(question, record)
         try:

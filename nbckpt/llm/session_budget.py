@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 from collections import deque
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 
 _ROUNDING = 1e-9
 _MOST_AROUND = 64
+_ID_OF_RESPONSE = re.compile(rb'"id": ?"(resp[\w-]+)"')
+_BEGINNING = 4096
+"""Bytes of an answer in which its id stands."""
 _around: ContextVar[tuple[str, ...]] = ContextVar("nbckpt_budget_around", default=())
 """Calls that this task has begun, and those that began it: they may wait for it."""
 
@@ -78,6 +82,7 @@ class SessionBudget:
         self._counted: WeakKeyDictionary[Call, float] = WeakKeyDictionary()
         self._waiting: list[Turn] = []
         self._dropped: deque[tuple[str, float]] = deque()
+        self._told: set[str] = set()
         self._costs = CallCosts(session)
         self._rule: BudgetRule | None = budget_of(session.settings.budget)
         self._stamp: object = None
@@ -148,6 +153,8 @@ class SessionBudget:
         """What an answered call cost; None where that is not known, which is not nothing."""
         price = self._costs.price(call, model)
         with self._alone():
+            if price is not None and self._was_told(call):
+                price = None
             self._costs.note(call, model)
             reserved = self._reserved.get(call)
             if call.question.endpoint.kind.until and self.rule is not None:
@@ -161,6 +168,19 @@ class SessionBudget:
                 usd = self._counted.get(call, 0.0)
             self._settle(call, usd)
         return price
+
+    def _was_told(self, call: Call) -> bool:
+        """True if what is asked for has said what it took before: as it was made, or asked for."""
+        endpoint = call.question.endpoint
+        if endpoint.kind.until:
+            name = endpoint.path.rpartition("/")[2]
+        elif found := _ID_OF_RESPONSE.search(b"".join(call.chunks)[:_BEGINNING]):
+            name = found[1].decode()
+        else:
+            return False
+        was_told = name in self._told
+        self._told.add(name)
+        return was_told and bool(endpoint.kind.until)
 
     def failed(self, call: Call, error: BaseException | str) -> None:
         """Note that a call was not answered: whether it cost something is not known of all."""
@@ -275,6 +295,7 @@ class SessionBudget:
 
     def _settle(self, call: Call, usd: float) -> None:
         """Write down what a call cost, and let those go on who wait."""
+        usd = max(usd, 0.0)
         reserved = self._reserved.pop(call, None)
         # Of a stream that goes on after its end, the first part is counted already.
         before = self._counted.get(call, 0.0)

@@ -21,7 +21,8 @@ TIER = "service_tier"
 """The member of `Usage.told` that names the tier that a call was served in."""
 TOOL_CALLS = "server_tool_calls"
 """The member of `Usage.told` that counts calls of tools that the provider ran: kind → number."""
-_BATCH = "batch"
+BATCH = "batch"
+"""The tier of what was asked for later."""
 ANNOTATED = "is_annotated"
 """The member of `Usage.told` that is there if Mistral described the pages that it read, too."""
 _BILLED_CALLS = {"web_search_call": "web_search", "file_search_call": "file_search"}
@@ -49,7 +50,7 @@ class Usage(NamedTuple):
     told: Mapping[str, Any] = {}
 
 
-def usage_of(values: Iterable[Any], tier: str = "") -> Usage:
+def usage_of(values: Iterable[Any], tier: str = "", *, thinks_beside: bool = True) -> Usage:
     """Usage in the JSON values of an answer: one value, or one for each event of a stream.
 
     A stream reports some of it at its beginning and the rest at its end; the later figure counts.
@@ -59,6 +60,8 @@ def usage_of(values: Iterable[Any], tier: str = "") -> Usage:
     tier
         In which it was served if the values do not name one; empty: the usual one. ``batch``
         counts whatever they name: OpenAI's lines of a batch say ``default``.
+    thinks_beside
+        Whether thoughts may be counted in the total alone, as by xAI.
     """
     told: dict[str, Any] = {}
     beside: dict[str, Any] = {TIER: tier} if tier else {}
@@ -75,7 +78,7 @@ def usage_of(values: Iterable[Any], tier: str = "") -> Usage:
                     told |= inner
             if isinstance(found := part.get("predictions"), list):
                 told |= _of_predictions(found)
-            if isinstance(part.get(TIER), str) and tier != _BATCH:
+            if isinstance(part.get(TIER), str) and tier != BATCH:
                 beside[TIER] = part[TIER]
             if part.get("document_annotation") or _has_notes(part.get("pages")):
                 beside[ANNOTATED] = True
@@ -83,7 +86,7 @@ def usage_of(values: Iterable[Any], tier: str = "") -> Usage:
                 beside[TOOL_CALLS] = calls
     if told:
         told = beside | told
-    return Usage(*_tokens(told), model, told)
+    return Usage(*_tokens(told, thinks_beside=thinks_beside), model, told)
 
 
 def _parts(value: Any) -> Iterator[Mapping[str, Any]]:
@@ -144,7 +147,7 @@ _ANTHROPICS = {"cache_read_input_tokens", "cache_creation_input_tokens", "iterat
 _Tokens = tuple[int | None, int | None, int | None, int | None]
 
 
-def _tokens(told: Mapping[str, Any]) -> _Tokens:
+def _tokens(told: Mapping[str, Any], *, thinks_beside: bool) -> _Tokens:
     if "promptTokenCount" in told or "candidatesTokenCount" in told:
         return _of_gemini(told)
     if "prompt_eval_count" in told or "eval_count" in told:  # Ollama
@@ -156,7 +159,7 @@ def _tokens(told: Mapping[str, Any]) -> _Tokens:
     if "total_input_tokens" in told or "total_output_tokens" in told:
         return _of_interactions(told)
     if told.keys() & {"input_tokens", "prompt_tokens", "completion_tokens"}:
-        return _of_openai(told)
+        return _of_openai(told, thinks_beside=thinks_beside)
     return _of_others(told)
 
 
@@ -197,7 +200,7 @@ def rounds_of(told: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [told, *(each for each in inner if each.get("type") == "compaction")]
 
 
-def _of_openai(told: Mapping[str, Any]) -> _Tokens:
+def _of_openai(told: Mapping[str, Any], *, thinks_beside: bool) -> _Tokens:
     names = ("input", "output") if "input_tokens" in told else ("prompt", "completion")
     into, out = (number_in(told, f"{name}_tokens") for name in names)
     cached = number_in(details_of(told, "input"), "cached_tokens", "cache_read_input_tokens")
@@ -209,7 +212,7 @@ def _of_openai(told: Mapping[str, Any]) -> _Tokens:
     reasoning = number_in(details_of(told, "output"), "reasoning_tokens")
     if reasoning is None:
         reasoning = number_in(told, "reasoning_tokens")
-    total = number_in(told, "total_tokens")
+    total = number_in(told, "total_tokens") if thinks_beside else None
     if None not in (into, out, total) and "prompt_audio_seconds" not in told:
         # xAI, and Gemini's endpoint of OpenAI's kind, count thoughts in the total alone.
         out = max(out or 0, (total or 0) - (into or 0))
@@ -242,7 +245,7 @@ def number_in(members: Mapping[str, Any], *names: str) -> int | None:
     """The first of some members that is a number."""
     for name in names:
         value = members.get(name)
-        if isinstance(value, int | float) and not isinstance(value, bool) and -1e15 < value < 1e15:
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e15:
             return int(value)
     return None
 

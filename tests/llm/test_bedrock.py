@@ -172,6 +172,32 @@ def test_a_stream_whose_last_frame_is_broken_is_no_answer(
     assert "done" not in states_of(recorded)
 
 
+@pytest.mark.parametrize("way", ["converse-stream", "invoke-with-response-stream"])
+@pytest.mark.parametrize("cut", [0.1, 0.4, 0.8])
+def test_a_stream_that_ends_within_a_frame_is_no_answer(
+    server: _Server, recorded: Session, way: str, cut: float
+) -> None:
+    whole = b"".join(said("a") if "converse" in way else INVOKED)
+    server.pieces = [whole[: int(len(whole) * cut)]]
+    with scope.entered("step"):
+        ask(server, way)
+    server.pieces = []
+    with scope.entered("step"):
+        ask(server, way)
+
+    assert server.asked == 2
+
+
+def test_a_stream_of_whole_frames_that_lacks_its_end_is_no_answer(
+    server: _Server, recorded: Session
+) -> None:
+    server.pieces = said("a")[:2]
+    with scope.entered("step"):
+        ask(server, "converse-stream")
+
+    assert "done" not in states_of(recorded)
+
+
 @pytest.mark.parametrize(
     "headers",
     [{}, {"authorization": SIGNED.replace("bedrock", "s3")}, {"authorization": "Bearer x"}],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import gc
 import threading
 import time
@@ -30,7 +31,8 @@ from nbckpt.steps import current_session
 from nbckpt.storage.putting import Putter
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
-from tests.llm.asking import ask, body, records_of
+from tests.llm.answering import answering
+from tests.llm.asking import ask, body, post, records_of
 
 DEAR = "m=0/100000"
 """An answer of ten tokens costs a dollar."""
@@ -428,6 +430,78 @@ def test_streams_that_are_left_to_the_collector_hold_nobody(
     assert nbckpt.budget().startswith("budget $1,000,000.00 per notebook: $601.00 paid")
 
 
+HALF: list[dict[str, Any]] = [
+    {"prompt_tokens": 10, "completion_tokens": "1000"},
+    {"prompt_tokens": 10, "completion_tokens": None},
+    {"prompt_tokens": 10, "completion_tokens": True},
+    {"prompt_tokens": -100_000, "completion_tokens": 10},
+    {"prompt_tokens": 10},
+]
+
+
+@pytest.mark.parametrize("usage", HALF, ids=repr)
+def test_what_an_answer_does_not_say_in_full_counts_as_the_most(
+    dear: Session, usage: dict[str, Any]
+) -> None:
+    nbckpt.budget(2.5)
+    answer = {"choices": [{"message": {"content": "a"}}], "model": "m", "usage": usage}
+    with answering(answer) as url, scope.entered("step"):
+        for n in range(2):
+            assert post(url, body(str(n), max_tokens=10)).is_success
+        with pytest.raises(BudgetError):
+            post(url, body("2", max_tokens=10))
+
+
+def test_more_from_a_cache_than_went_in_gives_nothing_back(recorded: Session) -> None:
+    recorded.settings = replace(recorded.settings, prices="m=1/1/0.01")
+    usage = {"prompt_tokens": 10, "completion_tokens": 10} | {
+        "prompt_tokens_details": {"cached_tokens": 9_000}
+    }
+    answer = {"choices": [{"message": {"content": "a"}}], "model": "m", "usage": usage}
+    with answering(answer) as url, scope.entered("step"):
+        post(url, body(max_tokens=10))
+
+    assert 0 < paid_of(recorded) < 20 / 1e6
+
+
+def test_a_response_that_is_read_back_is_paid_once(recorded: Session) -> None:
+    recorded.settings = replace(recorded.settings, prices="m=0/1000000")
+    told = {"id": "resp_1", "status": "completed", "model": "m"}
+    told |= {"usage": {"input_tokens": 1, "output_tokens": 5}}
+    transport = httpx.MockTransport(lambda _: httpx.Response(200, json=told))
+    url = "https://api.openai.com/v1/responses"
+    with httpx.Client(transport=transport) as client, scope.entered("step"):
+        client.post(url, json={"model": "m", "input": "a"})
+        client.get(f"{url}/resp_1")
+        client.get(f"{url}/resp_1?include=a")
+
+    assert nbckpt.budget() == "no budget; $5.00 paid in this session"
+
+
+def test_a_stream_that_a_function_leaves_is_written_and_passed_on_at_once(
+    provider: Provider, recorded: Session
+) -> None:
+    @nbckpt.step
+    def leave() -> float:
+        with openai.OpenAI(max_retries=0) as client, nbckpt.recording(coalesce=True):
+            said: Any = [{"role": "user", "content": "hi"}]
+
+            def read() -> None:
+                stream = client.chat.completions.create(model="m", messages=said, stream=True)
+                next(iter(stream))
+                stream.close()
+
+            read()
+            began = time.perf_counter()
+            other = threading.Thread(target=contextvars.copy_context().run, args=(read,))
+            other.start()
+            other.join(20)
+            return time.perf_counter() - began
+
+    assert leave() < 10
+    assert [record["state"] for record in records_of(recorded)] == ["partial", "partial"]
+
+
 @pytest.fixture
 def rare() -> Iterator[None]:
     """The collector comes only where it is asked for."""
@@ -450,11 +524,14 @@ def test_a_stream_that_the_collector_meets_in_a_line_of_ours_holds_nobody(
     of: type,
     name: str,
 ) -> None:
-    inner, met = getattr(of, name), []
-
-    def collecting(*arguments: Any, **named: Any) -> Any:
-        met.append(gc.collect())
-        return inner(*arguments, **named)
+    met: list[int] = []
+    around = {"__name__": "nbckpt.within", "gc": gc, "met": met, "inner": getattr(of, name)}
+    exec(
+        "def collecting(*arguments, **named):\n"
+        "    met.append(gc.collect())\n"
+        "    return inner(*arguments, **named)",
+        around,
+    )
 
     def leave_streams() -> None:
         with openai.OpenAI(max_retries=0) as client, scope.entered("step"):
@@ -465,7 +542,7 @@ def test_a_stream_that_the_collector_meets_in_a_line_of_ours_holds_nobody(
                 circle: list[Any] = [stream]
                 circle.append(circle)
                 del stream, circle
-                monkeypatch.setattr(of, name, collecting)
+                monkeypatch.setattr(of, name, around["collecting"])
             ask(client, "last")
             gc.collect()
 

@@ -161,7 +161,7 @@ CASES = [
     Case("http://127.0.0.1:8000/v1/chat/completions", CHAT, OPENAIS,
          ("openai", "chat", "m", 3, 4)),
     Case("http://127.0.0.1:8000/v1/rerank", RERANK, TOTAL, ("cohere", "rerank", "m", 3, None)),
-    Case("http://127.0.0.1:8080/completion", {"prompt": "a"}, NOTHING,
+    Case("http://127.0.0.1:8080/completion", {"prompt": "a", "n_predict": 9}, NOTHING,
          ("llama_cpp", "completions", "", None, None)),
     Case("http://127.0.0.1:1234/api/v0/chat/completions", CHAT, OPENAIS,
          ("openai", "chat", "m", 3, 4)),
