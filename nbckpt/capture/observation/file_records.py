@@ -42,6 +42,7 @@ class FoundFiles:
     commands: list[audit_events.Child] = field(default_factory=list)
     is_relative: bool = False
     is_more: bool = False
+    environment: dict[str, Json] = field(default_factory=dict)
 
 
 def record_of(found: FoundFiles, places: Places) -> dict[str, Json]:
@@ -62,6 +63,7 @@ def record_of(found: FoundFiles, places: Places) -> dict[str, Json]:
         "trees": {short(f): tree_of(f) for f in trees},
         "globs": found.globs,
         "more": found.is_more,
+        "environment": found.environment,
     }
     looks: dict[str, dict[str, Json]] = {}
     for entries, path in found.looks:

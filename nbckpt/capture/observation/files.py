@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from nbckpt.capture.observation import audit, audit_events
+from nbckpt.capture.observation import audit, audit_events, environment_reads
 from nbckpt.capture.observation.audit_events import Event
 from nbckpt.capture.observation.audited import Audited, AuditedWindow
 from nbckpt.capture.observation.commands import Asked
+from nbckpt.capture.observation.environment_reads import environment
 from nbckpt.capture.observation.file_records import (
     FoundFiles,
     file_difference,
@@ -56,6 +57,7 @@ class CallFiles:
         self.events: list[Event] = []
         self.folder = working_folder()
         self.began_ns = time.time_ns()
+        self.environment = environment()
 
 
 class _Use(NamedTuple):
@@ -64,6 +66,7 @@ class _Use(NamedTuple):
     events: Sequence[Event]
     folder: str
     since_ns: int
+    environment: Mapping[str, str]
 
 
 @dataclass
@@ -72,6 +75,7 @@ class _Window(AuditedWindow):
 
     folder: str
     since_ns: int
+    environment: Mapping[str, str]
 
 
 class Files(Audited):
@@ -98,7 +102,8 @@ class Files(Audited):
 
     def open(self) -> object:
         """A window that collects what is opened from now on."""
-        window = _Window(audit.opened(self._namespace), working_folder(), time.time_ns() - TICK_NS)
+        opened, since_ns = audit.opened(self._namespace), time.time_ns() - TICK_NS
+        window = _Window(opened, working_folder(), since_ns, environment())
         self._open.append(window)
         return window
 
@@ -109,7 +114,7 @@ class Files(Audited):
             names = names_of_tree(ran.tree, ran.namespace)
             reads = {*ran.key.inputs, *ran.key.functions, *names.loads, *names.binds}
             events = audit.collected(window.audited)
-            use = _Use(events, window.folder, window.since_ns)
+            use = _Use(events, window.folder, window.since_ns, window.environment)
             found = self._found(use, ran.tree, reads, ran.namespace)
             found.touched = {f for f in found.files if _is_newer(f, window.since_ns)}
             observed = self._record(found, window.folder)
@@ -131,6 +136,8 @@ class Files(Audited):
                 now = version_of(package)
                 if now and now != version:
                     return f"{package} {version} -> {now}"
+            if other := environment_reads.changed(kept.get("environment", {})):
+                return other
             if "cwd" in kept and self._places.short(working_folder()) != kept["cwd"]:
                 return f"it ran in folder '{kept['cwd']}'"
             if "more" in kept:
@@ -147,6 +154,8 @@ class Files(Audited):
         written = {*kept.get("written", ()), *kept.get("touched", ())}
         full = self._places.full
         with audit.paused():
+            if other := environment_reads.changed(kept.get("environment", {})):
+                return other
             files = {
                 file: state
                 for file, state in kept.get("files", {}).items()
@@ -174,7 +183,8 @@ class Files(Audited):
             The function, what it is given, and what it reaches.
         """
         with audit.paused():
-            use = _Use(call.events, call.folder, call.began_ns - TICK_NS)
+            began_ns = call.began_ns - TICK_NS
+            use = _Use(call.events, call.folder, began_ns, call.environment)
             found = self._found(use, _CALL, names, names)
             written, read = _written_and_read(call)
             found.files = {f: None for f in found.files if f not in written or f in read}
@@ -204,6 +214,7 @@ class Files(Audited):
         found = FoundFiles()
         self._of_events(use.events, use.folder, found)
         named = Named(tree, reads, namespace)
+        found.environment = environment_reads.read_of(named.texts, named.calls, use.environment)
         for text in named.paths(has_commands=bool(found.commands)):
             self._add(found, text, use.folder, is_named=True)
         for pattern in named.patterns:

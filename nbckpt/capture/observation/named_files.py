@@ -69,6 +69,11 @@ _WILD = re.compile(r"[*?\[]")
 _SUFFIX = re.compile(r"\.\w{1,8}$")
 
 
+def _is_environment(value: object) -> bool:
+    """True for what reads the environment, under whatever name code has it."""
+    return any(value is known for known in (os.environ, os.getenv))
+
+
 class Named:
     """Names in code: texts that may be paths, and the names of functions that it calls.
 
@@ -100,8 +105,10 @@ class Named:
             self._collect(tree, sorted(names))
 
     def _collect(self, tree: ast.Module, names: Iterable[str]) -> None:
+        names = [*names]
         self._of_tree(tree)
-        if self.has_calls:
+        self.calls.update("environ" for n in names if _is_environment(self.namespace.get(n)))
+        if self.has_calls or "environ" in self.calls:
             for name in names:
                 if name in self.namespace:
                     self._of_value(self.namespace[name])
@@ -133,8 +140,8 @@ class Named:
             if isinstance(node, ast.Constant):
                 if type(node.value) in _PATHS:
                     self._add(node.value)  # type: ignore[arg-type]
-            elif isinstance(node, ast.Attribute):
-                self._call(node.attr)
+            elif isinstance(node, ast.Attribute | ast.alias):
+                self._call(node.attr if isinstance(node, ast.Attribute) else node.name)
             elif isinstance(node, ast.Name):
                 self._call(node.id)
             elif isinstance(node, ast.JoinedStr):

@@ -33,6 +33,11 @@ def _encoded(name: str, value: str) -> Json:
     return secret_json(value) if is_private(name, value) else value
 
 
+def is_of_others(name: str) -> bool:
+    """True for a variable that kernels, pagers, debuggers and libraries set for themselves."""
+    return _OF_OTHERS.fullmatch(name) is not None
+
+
 class Environment(Kind):
     """Variables of the environment, without those that kernels and libraries set."""
 
