@@ -132,7 +132,8 @@ def detector() -> Iterator[Detector]:
     from detect_secrets.core.scan import scan_line
     from detect_secrets.settings import transient_settings
 
-    kinds = [kind.__name__ for kind in get_mapping_from_secret_type_to_class().values()]
+    mapping: Mapping[str, type] = get_mapping_from_secret_type_to_class()
+    kinds = [kind.__name__ for kind in mapping.values()]
 
     def detects(text: str) -> list[tuple[str, str]]:
         lines = (line for line in text.splitlines() if 8 <= len(line) <= 10_000)
