@@ -24,7 +24,7 @@ from nbckpt.llm.question import Question
 from nbckpt.llm.step_scope import Scope
 from nbckpt.model import Record
 from nbckpt.runtime import clock
-from nbckpt.text.content_encodings import decoded
+from nbckpt.text.content_encodings import decoded, encoding_in
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
@@ -38,7 +38,8 @@ _OBJECT = re.compile(
 _FILE = re.compile(r"/files/[^/:]+$")
 """Of a file that may be there or not: some providers let one name it."""
 _OWN_NAME = re.compile(r'"name": ?"files/([^"]+)"')
-_MOST_SAID = 64 << 10
+_MOST_SAID = 4 << 10
+"""Bytes of an answer in which the names stand that it gives."""
 _SAID = 500
 """Answers that are searched for names, the latest."""
 _CHANGES = frozenset({"chat", "conversations", "responses", "vector_stores"})
@@ -189,8 +190,7 @@ class GrowingObjects:
 
 
 def _decoded(kept: RecordedResponse) -> bytes:
-    encoding = next((v for name, v in kept.headers if name.lower() == "content-encoding"), "")
-    return decoded(b"".join(kept.chunks), encoding) or b""
+    return decoded(b"".join(kept.chunks), encoding_in(kept.headers)) or b""
 
 
 def _name_in(kept: RecordedResponse) -> str:

@@ -12,7 +12,7 @@ from nbckpt.llm.fields import hidden as fields_hidden
 from nbckpt.llm.secrets import harmless, redacted, redacted_text, secrets_of, without_keys
 from nbckpt.llm.summary import summary_of
 from nbckpt.text import secret_texts
-from nbckpt.text.content_encodings import decoded
+from nbckpt.text.content_encodings import decoded, encoding_in
 from nbckpt.text.secret_texts import named_in, names_secrets
 from nbckpt.timeline.recordings import Headers, Outcome, Recording
 
@@ -127,7 +127,7 @@ def _answer(
 ) -> tuple[bytes, Headers]:
     """The bytes and headers of an answer to keep: as they came, unless a secret is in them."""
     kept = harmless(headers, hidden)
-    encoding = next((value for name, value in kept if name.lower() == "content-encoding"), "")
+    encoding = encoding_in(kept)
     text = decoded(data, encoding)
     if text is None:
         return data, kept

@@ -174,8 +174,9 @@ class SessionBudget:
         endpoint = call.question.endpoint
         if endpoint.kind.until:
             name = endpoint.path.rpartition("/")[2]
-        elif found := _ID_OF_RESPONSE.search(b"".join(call.chunks)[:_BEGINNING]):
-            name = found[1].decode()
+        elif endpoint.kind.name == "responses":
+            found = _ID_OF_RESPONSE.search(b"".join(call.chunks)[:_BEGINNING])
+            name = found[1].decode() if found else ""
         else:
             return False
         was_told = name in self._told

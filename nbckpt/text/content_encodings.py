@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 Decode: TypeAlias = Callable[[bytes], bytes]
+
+
+def encoding_in(headers: Iterable[Sequence[str]]) -> str:
+    """The content encoding that some headers, pairs of name and value, tell; empty if none."""
+    return next((value for name, value in headers if name.lower() == "content-encoding"), "")
 
 
 def decoder(encoding: str) -> Decode | None:

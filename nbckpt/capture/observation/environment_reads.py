@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from nbckpt.capture.observation.process_state.environment import is_of_others
 from nbckpt.digests import Json, digest_of
@@ -22,9 +23,17 @@ _PLACES = frozenset({"HOME", "LOGNAME", "PATH", "SHELL", "TEMP", "TMP", "TMPDIR"
 """Variables that are others for each person and terminal, and that code extends."""
 
 
-def environment() -> dict[str, str]:
-    """The environment as it is now."""
-    return dict(os.environ)
+_latest: tuple[Mapping[Any, Any], Mapping[str, str]] = ({}, {})
+
+
+def environment() -> Mapping[str, str]:
+    """The environment as it is now, copied where it is another than at the last look."""
+    global _latest  # noqa: PLW0603  # each step and each kept call asks
+    raw = getattr(os.environ, "_data", os.environ)  # which decodes nothing
+    latest = _latest
+    if raw != latest[0]:
+        latest = _latest = dict(raw), dict(os.environ)
+    return latest[1]
 
 
 def read_of(

@@ -186,14 +186,13 @@ class Files(Audited):
             began_ns = call.began_ns - TICK_NS
             use = _Use(call.events, call.folder, began_ns, call.environment)
             found = self._found(use, _CALL, names, names)
-            written, read = _written_and_read(call)
+            written, read, opened = _uses_of(call)
             found.files = {f: None for f in found.files if f not in written or f in read}
             found.appended = {f: only for f, only in found.appended.items() if f in found.files}
             found.is_more = found.is_more or len(call.events) > audit.MAX_EVENTS
             reads = found.files.keys() - found.written - written
             # What is named alone may have been written by code in C, and is as the call left it.
-            heard = _opened(call)
-            found.touched = {f for f in reads & heard if _is_newer(f, call.began_ns + 1)}
+            found.touched = {f for f in reads & opened if _is_newer(f, call.began_ns + 1)}
             observed = self._record(found, call.folder)
             for event in call.events:
                 if isinstance(event, audit_events.Repeated):
@@ -309,33 +308,39 @@ class Files(Audited):
         return whole
 
 
-def _written_and_read(call: CallFiles) -> tuple[set[str], set[str]]:
-    """The paths that a call has written, and those that it may have read as they were before."""
-    written, read, emptied, folder = set[str](), set[str](), set[str](), call.folder
+class _Uses(NamedTuple):
+    """The paths that a call has used, as far as Python was told.
+
+    Attributes
+    ----------
+    read
+        Those that it may have read as they were before.
+    """
+
+    written: set[str]
+    read: set[str]
+    opened: set[str]
+
+
+def _uses_of(call: CallFiles) -> _Uses:
+    found, emptied, folder = _Uses(set(), set(), set()), set[str](), call.folder
     for event in call.events:
         if isinstance(event, audit_events.Went):
             folder = joined(folder, event.path) or folder
         if not isinstance(event, audit_events.Opened | audit_events.Replaced):
             continue
         path = joined(folder, event.path) or ""
-        opened = event if isinstance(event, audit_events.Opened) else None
         if event.is_read and path not in emptied:
-            read.add(path)
-        if opened is None or opened.is_written:
-            written.add(path)
-        if (opened is None and not event.is_read) or (opened is not None and opened.is_emptied):
+            found.read.add(path)
+        if isinstance(event, audit_events.Opened):
+            found.opened.add(path)
+            is_written, is_emptied = event.is_written, event.is_emptied
+        else:
+            is_written, is_emptied = True, not event.is_read
+        if is_written:
+            found.written.add(path)
+        if is_emptied:
             emptied.add(path)
-    return written, read
-
-
-def _opened(call: CallFiles) -> set[str]:
-    """The paths that a call has opened, as far as Python was told."""
-    found, folder = set[str](), call.folder
-    for event in call.events:
-        if isinstance(event, audit_events.Went):
-            folder = joined(folder, event.path) or folder
-        elif isinstance(event, audit_events.Opened):
-            found.add(joined(folder, event.path) or "")
     return found
 
 

@@ -11,7 +11,7 @@ import glob
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 from pathlib import PurePath
@@ -104,8 +104,7 @@ class Named:
             self.texts, self.is_full = {}, False
             self._collect(tree, sorted(names))
 
-    def _collect(self, tree: ast.Module, names: Iterable[str]) -> None:
-        names = [*names]
+    def _collect(self, tree: ast.Module, names: Sequence[str]) -> None:
         self._of_tree(tree)
         self.calls.update("environ" for n in names if _is_environment(self.namespace.get(n)))
         if self.has_calls or "environ" in self.calls:

@@ -222,9 +222,7 @@ class _Removal:
         for entry in (entries := json.loads(listed)):
             own = parts[at : at + entry[1]]
             at += entry[1]
-            if not any(
-                True for part in (json.dumps(entry).encode(), *own) for _ in self._in_data(part)
-            ):
+            if not any(map(self._is_in, (json.dumps(entry).encode(), *own))):
                 left.append(entry)
                 kept += own
         gone = len(entries) - len(left)
@@ -236,8 +234,8 @@ class _Removal:
             self._new[record["blob"]] = digest, list(map(len, parts))
             self._counts[digest] = len(left)
 
-    def _in_data(self, data: bytes) -> Iterator[str]:
-        return in_data(data, self._detects, self._secrets)
+    def _is_in(self, data: bytes) -> bool:
+        return next(in_data(data, self._detects, self._secrets), None) is not None
 
     def _data(self, data: bytes) -> bytes:
         text = data.decode("utf-8", "surrogateescape")

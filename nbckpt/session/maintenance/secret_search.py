@@ -19,7 +19,7 @@ from nbckpt.errors import NbckptError
 from nbckpt.storage.counted_records import blobs_named
 from nbckpt.storage.disk import exists
 from nbckpt.storage.folder import ASIDE
-from nbckpt.text.content_encodings import decoded
+from nbckpt.text.content_encodings import decoded, encoding_in
 from nbckpt.text.secret_texts import forms_of, kinds_in, redacted, secrets_of_environment
 from nbckpt.timeline.recordings import RECORDING
 
@@ -116,10 +116,7 @@ def secrets_found(store: Store, detects: Detector) -> Findings:
 
 def encoding_of(record: Record) -> str:
     """How the second part of a record's blob is packed: an answer may be, as it came."""
-    if record["kind"] != RECORDING:
-        return ""
-    pairs = ((name.lower(), value) for name, value in record["headers"])
-    return next((value for name, value in pairs if name == "content-encoding"), "")
+    return encoding_in(record["headers"]) if record["kind"] == RECORDING else ""
 
 
 @contextmanager
