@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.llm.serving import served
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -45,11 +46,5 @@ class _Server(ThreadingHTTPServer):
 def answering(answer: Any, headers: Mapping[str, str] | None = None) -> Iterator[str]:
     """The address of a server with one answer: an object, or the events of a stream."""
     server = _Server(answer, headers or {})
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
+    with served(server):
         yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import struct
-import threading
 import zlib
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,6 +17,7 @@ from nbckpt.llm import scope
 from nbckpt.llm.event_frames import events_in, frames_of
 from nbckpt.session.session import Session
 from tests.llm.asking import failures_of, records_of, states_of
+from tests.llm.serving import served
 
 MODEL = "anthropic.claude-3-haiku-20240307-v1%3A0"
 ASKED = {"messages": [{"role": "user", "content": [{"text": "hi"}]}]}
@@ -111,12 +111,9 @@ class _Server(ThreadingHTTPServer):
 
 @pytest.fixture
 def server() -> Iterator[_Server]:
-    with _Server() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
+    server = _Server()
+    with served(server):
         yield server
-        server.shutdown()
-        thread.join()
 
 
 def ask(server: _Server, way: str, n: int = 0) -> Any:

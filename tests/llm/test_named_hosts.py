@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -21,6 +20,7 @@ from nbckpt.llm import scope
 from nbckpt.session.session import Session
 from nbckpt.testing import Provider
 from tests.llm.asking import body, post, records_of
+from tests.llm.serving import served
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -59,12 +59,9 @@ class _Server(ThreadingHTTPServer):
 
 @pytest.fixture
 def server() -> Iterator[_Server]:
-    with _Server() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
+    server = _Server()
+    with served(server):
         yield server
-        server.shutdown()
-        thread.join()
 
 
 def name_hosts(session: Session, text: str, **more: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,8 @@ import pytest
 
 from nbckpt.testing import Provider
 from tests.jupyter.test_cells import restart, run
-from tests.kernels import Kernel, KernelDiedError
+from tests.kernels import Kernel
+from tests.llm.surviving import survived
 
 SETUP = """
 import httpx, os
@@ -161,25 +161,10 @@ def test_a_killed_kernel_pays_for_what_was_in_flight_only(
 ) -> None:
     cell = "%%checkpoint ask\nanswers = [ask(n) for n in range(20)]"
     provider.slow(first_s=0.03)
-    kills = 0
-    while True:
-        with Kernel(tmp_path) as kernel:
-            assert kernel.run("%load_ext nbckpt").ok
-            assert kernel.run(SETUP).ok
-            asked = kernel.send(cell)
-            if kills < 3:
-                before = provider.answered
-                deadline = time.monotonic() + 60
-                while provider.answered < before + 4 and time.monotonic() < deadline:
-                    time.sleep(0.005)
-                kernel.kill()
-                kills += 1
-                with pytest.raises(KernelDiedError):
-                    kernel.collect(asked)
-                continue
-            assert kernel.collect(asked).ok
-            assert kernel.value("len(set(answers))") == "20"
-            break
+    kills = 3
+    begin = ("%load_ext nbckpt", SETUP)
+    with survived(tmp_path, provider, begin, cell, kills=kills, answers=4) as kernel:
+        assert kernel.value("len(set(answers))") == "20"
 
     assert 20 <= provider.answered <= 20 + kills
 

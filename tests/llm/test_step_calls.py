@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nbckpt.testing import Provider
+from tests.llm.surviving import output_of_second_run
 from tests.notebooks import restart
-from tests.running import environment
 
 STEP = """
 import nbckpt, openai
@@ -110,19 +108,11 @@ def test_threads_of_the_only_call_in_work_are_of_it(
 
 @pytest.mark.slow
 def test_a_script_that_is_killed_pays_the_rest_alone(provider: Provider, tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
     dies = "import os, signal\ndef dies_at(n): n == 5 and not os.path.exists('go') and kill()\n"
     dies += "def kill(): open('go', 'w').close(); os.kill(os.getpid(), signal.SIGKILL)"
     begin = "import nbckpt\nnbckpt.open('.nbckpt', namespace=globals())"
-    script.write_text(f"{begin}\n{dies}\n{STEP}\nprint(len(set(summaries({DOCS}))))\nnbckpt.wait()")
-    command = [sys.executable, str(script)]
-    env = {**environment(), **provider.environment()}
+    script = f"{begin}\n{dies}\n{STEP}\nprint(len(set(summaries({DOCS}))))\nnbckpt.wait()"
+    told = output_of_second_run(script, tmp_path, provider)
 
-    died = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=False)
-    ran = subprocess.run(
-        command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False
-    )
-
-    assert died.returncode == -9
-    assert ran.stdout.split()[-1] == "10", ran.stderr
+    assert told.split()[-1] == "10"
     assert provider.answered == 10

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 from nbckpt.testing import Provider
 from tests.jupyter.test_cells import restart, run
-from tests.kernels import Kernel, KernelDiedError
+from tests.llm.surviving import survived
 from tests.llm.test_notebook import SETUP
 
 LOOP = """%%checkpoint ask
@@ -57,26 +56,9 @@ def test_a_kernel_that_is_killed_pays_for_no_answer_twice(
 ) -> None:
     cell, at_once = SHAPES[shape]
     provider.slow(first_s=0.05)
-    kills = 0
-    while True:
-        with Kernel(tmp_path) as kernel:
-            assert kernel.run("%load_ext nbckpt\nimport nbckpt").ok
-            assert kernel.run(SETUP).ok
-            asked = kernel.send(cell)
-            if kills < 2:
-                before = provider.answered
-                deadline = time.monotonic() + 60
-                while provider.answered < before + 12 and time.monotonic() < deadline:
-                    time.sleep(0.005)
-                kernel.kill()
-                kills += 1
-                with pytest.raises(KernelDiedError):
-                    kernel.collect(asked)
-                continue
-            ran = kernel.collect(asked)
-            assert ran.ok, ran.error
-            assert kernel.value("len(set(answers))") == "40"
-            break
+    begin, kills = ("%load_ext nbckpt\nimport nbckpt", SETUP), 2
+    with survived(tmp_path, provider, begin, cell, kills=kills, answers=12) as kernel:
+        assert kernel.value("len(set(answers))") == "40"
 
     # Those in flight when it died may have been answered to nobody.
     assert 40 <= provider.answered <= 40 + kills * at_once

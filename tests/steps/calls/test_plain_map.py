@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,8 +10,8 @@ import pytest
 
 from nbckpt.testing import Provider
 from tests.kernels import Kernel, KernelDiedError
+from tests.llm.surviving import output_of_second_run
 from tests.llm.test_notebook import SETUP
-from tests.running import environment
 from tests.steps.calls.conftest import Notebook
 
 SQUARES = """
@@ -132,15 +130,7 @@ def test_a_script_that_is_killed_pays_the_rest_alone(provider: Provider, tmp_pat
         "        open('go', 'w').close(); os.kill(os.getpid(), signal.SIGKILL)\n"
         "    return ask(n)\nprint(len(set(nbckpt.map(asked, range(10)))))\nnbckpt.wait()"
     )
-    (tmp_path / "script.py").write_text(script)
-    command = [sys.executable, "script.py"]
-    env = {**environment(), **provider.environment()}
+    told = output_of_second_run(script, tmp_path, provider)
 
-    died = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, check=False)
-    ran = subprocess.run(
-        command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False
-    )
-
-    assert died.returncode == -9
-    assert ran.stdout.split()[-1] == "10", ran.stderr
+    assert told.split()[-1] == "10"
     assert provider.answered == 10
