@@ -72,7 +72,7 @@ class Idling:
 
     @cached_property
     def verifier(self) -> Verifier:
-        """What looks at all that is kept."""
+        """The verifier of all that is kept."""
         from nbckpt.session.verification import Verifier  # needed by no load of the extension
 
         return Verifier(self._session)

@@ -19,7 +19,7 @@ _LIMITS = (
 _TIMES = ("n", "best_of", "candidateCount", "candidate_count")
 _OPTIONS = ("generationConfig", "generation_config", "options")
 _MOST = 10**12
-"""What a larger number counts as: more than any budget."""
+"""Limit of the numbers in requests, above any budget: a larger one counts as this."""
 _ELSEWHERE = re.compile(
     rb'"(?:previous_response_id|conversation|file_id|file_ids|file_uri|fileUri|file_url|cachedContent'
     rb'|container|vector_store_ids|prompt_id|file_data)"\s*:|"url"\s*:\s*"https?:'

@@ -78,7 +78,7 @@ FAILURES = frozenset(
         "timeout_exceeded",
     }
 )  # fmt: skip
-"""What a job says, in lower case and without a prefix, that ended without a result."""
+"""States of jobs that ended without a result, in lower case and without a prefix."""
 
 
 def _kind(name: str, provider: str, path: str, *needs: str, **more: Any) -> Kind:
@@ -273,7 +273,7 @@ def has_ended(kind: Kind, answer: object) -> bool:
 
 
 def failure_in(kind: Kind, answer: object) -> str:
-    """What an answer says of a job that ended without a result; empty if it does not."""
+    """The state in an answer of a job that ended without a result; empty if it says none."""
     for member in kind.until:
         state = _at(answer, member)
         name = re.sub(r"^(?:BATCH|JOB)_STATE_", "", state).lower() if isinstance(state, str) else ""

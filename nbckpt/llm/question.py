@@ -42,7 +42,7 @@ class Question(NamedTuple):
 
     @property
     def members(self) -> Mapping[str, Any]:
-        """What is asked, by name: members of a JSON object, or fields of a form."""
+        """Members of the JSON object that is asked, or fields of the form, by name."""
         return fields_in_form(self.asked.body) if self.body.members is None else self.body.members
 
     @property

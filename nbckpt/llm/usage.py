@@ -100,7 +100,7 @@ def _parts(value: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def usage_in_headers(header: Callable[[str], str]) -> Mapping[str, Any]:
-    """What Bedrock says of an answer whose body is a model's own."""
+    """Usage that Bedrock tells beside an answer whose body is a model's own."""
     told = {name: header(f"x-amzn-bedrock-{name}-token-count") for name in ("input", "output")}
     return {"usage": {f"{name}Tokens": int(n) for name, n in told.items() if n.isdecimal()}}
 

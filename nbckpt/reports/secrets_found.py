@@ -27,7 +27,7 @@ def found_text(found: Iterable[Found]) -> str:
 
 
 def removed_text(removed: Removed) -> str:
-    """What was taken out of a store, a line each, and what was left."""
+    """Secrets that were taken out of a store, a line each, and those that were left."""
     lines = [f"taken out: {told}" for told in removed.taken]
     lines += [f"stars: {told}" for told in removed.starred]
     lines += [f"left: {told}" for told in removed.left]

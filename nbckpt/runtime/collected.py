@@ -77,4 +77,4 @@ _LIBRARIES = tuple(
         *(path for path in sys.path if "-packages" in path),
     }
 )
-"""How the names of files begin that are no code of the user's."""
+"""Beginnings of the names of files that are no code of the user's."""

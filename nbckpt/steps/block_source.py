@@ -61,7 +61,7 @@ class _Unnamed(ast.NodeTransformer):
 
 
 def is_guarded(node: ast.With) -> bool:
-    """Whether the body is one `if step.todo:`."""
+    """True if the body is one `if step.todo:`."""
     first = node.body[0]
     return (
         len(node.body) == 1

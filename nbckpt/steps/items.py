@@ -160,7 +160,7 @@ class ThroughItems:
         return self.mapped(Asked(function, items, workers, key, errors))
 
     def mapped(self, asked: Asked) -> Any:
-        """What `map` gives, or for an `async` function something to await."""
+        """The result of `map`, or for an `async` function something to await."""
         from nbckpt.steps.calls.mapping import mapped
 
         return mapped(self.running("map"), asked)

@@ -37,7 +37,7 @@ from nbckpt.timeline.prune_retention import Retention, kept
 from nbckpt.timeline.recordings import RECORDING
 
 Edit = Callable[[Record], Record | None]
-"""What a record becomes when its journal is written anew; None: it is left out."""
+"""Gives the new form of a record whose journal is written anew; None: it is left out."""
 
 MANY_JOURNALS = 32
 """So many of dead sessions are made one, even where nothing else is to be done."""

@@ -50,7 +50,7 @@ _BLOCK = re.compile(rf"{_PRIVATE_KEY}.*?(?:-----END[^-]*-----|\Z)", re.DOTALL)
 _WHOLE_URL = re.compile(rf"{_URL}\S*")
 _IN_URL = re.compile(_URL)
 BEGINNINGS = "AIza|gh[pousr]_|github_pat_|hf_|AKIA|ASIA|xox|gsk_|xai-|r8_|sk_live|rk_live|sk-|eyJ"
-"""How keys begin, as a pattern."""
+"""Pattern of the beginnings of keys."""
 _BEGINS_AS_KEY = re.compile(BEGINNINGS)
 _HINT = re.compile(rf"{BEGINNINGS}|PRIVATE KEY-----|://[^/@\s]*:[^/@\s]*@")
 
@@ -184,7 +184,7 @@ class _Environment:
         return self._pattern
 
     def suspicious(self) -> re.Pattern[str]:
-        """What finds where one of the secrets may stand, or something that looks like a key."""
+        """Pattern of where one of the secrets may stand, or something that looks like a key."""
         pattern = self.pattern()
         if self._suspicious is None or pattern is not self._suspicious_of:
             known = "" if pattern is None else f"|{pattern.pattern}"

@@ -50,7 +50,7 @@ MAX_EVENTS = 200_000
 """So many are collected in one window; of more it is only known that there were more."""
 
 OF_FILES = (Opened, Listed, Replaced, Went, Child)
-"""What calls are told of."""
+"""Events that calls are told of."""
 
 MAX_DEPTH = 400
 """Callers to look at, for the line of the notebook that an event comes from."""

@@ -71,7 +71,7 @@ def slots_of(cls: type) -> list[MemberDescriptorType]:
 
 
 def in_slots(value: Any) -> list[tuple[str, Any]]:
-    """What stands in the slots of an instance, with their names."""
+    """Names and values of the slots of an instance."""
     found = []
     for slot in slots_of(type(value)):
         with suppress(AttributeError):  # nothing is in it

@@ -95,7 +95,7 @@ def remove_secrets(store: Store) -> Removed:
 
 
 def _still_there(store: Store, findings: Findings, but: set[str]) -> Iterator[Found]:
-    """What no record names any more, and a session has in a pack to which it adds."""
+    """Blobs that no record names any more, and that are in a pack to which a session adds."""
     for digest, name in findings.blobs.items():
         with suppress(NbckptError):
             store.get_blob(digest)
@@ -104,7 +104,7 @@ def _still_there(store: Store, findings: Findings, but: set[str]) -> Iterator[Fo
 
 
 class _Removal:
-    """What each record becomes.
+    """Edit of the records of a store.
 
     Attributes
     ----------
@@ -134,7 +134,7 @@ class _Removal:
 
     @property
     def without(self) -> set[str]:
-        """What each blob is that goes, for people."""
+        """Names of the blobs that go, for people."""
         return {name for digest, name in self._blobs.items() if digest not in self._new}
 
     def __call__(self, record: Record) -> Record | None:

@@ -115,7 +115,7 @@ def secrets_found(store: Store, detects: Detector) -> Findings:
 
 
 def encoding_of(record: Record) -> str:
-    """How the second part of a record's blob is packed: an answer may be, as it came."""
+    """Content encoding of the second part of a record's blob: of an answer, as it came."""
     return encoding_in(record["headers"]) if record["kind"] == RECORDING else ""
 
 
@@ -174,7 +174,7 @@ def _in_blob(
 
 
 def in_data(data: bytes, detects: Detector, secrets: Sequence[tuple[bytes, str]]) -> Iterator[str]:
-    """Whose secrets stand in some bytes; `secrets` are those of `secrets_as_bytes`."""
+    """Kinds of the secrets in some bytes; `secrets` are those of `secrets_as_bytes`."""
     yield from (f"{name} of the environment" for secret, name in secrets if secret in data)
     if len(data) <= MOST_READ:
         text = data.decode("latin-1")

@@ -299,7 +299,7 @@ class Workspace(Own):
         )
 
     def moved_generator(self, states: Mapping[str, Digest]) -> str | None:
-        """Which of some random generators is not where it was, a clause; None if all are."""
+        """A clause that names a random generator which is not where it was; None if all are."""
         now = self.random_states() if states else {}
         moved = (name for name, state in states.items() if now.get(name, "") != state)
         name = next(moved, None)

@@ -26,7 +26,7 @@ _making = threading.Lock()
 
 
 class CallInputs:
-    """What one call reads while it runs, from the first time that it is entered."""
+    """Reads of one call while it runs, from the first time that it is entered."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -46,7 +46,7 @@ class CallInputs:
             return await audit.heard_async(self._files.events, function, *args)
 
     def members(self, function: object, given: object, key: Key) -> dict[str, Json]:
-        """What was read, for the record of the call.
+        """Members of the call's record that tell of its reads.
 
         Parameters
         ----------
@@ -74,7 +74,7 @@ class CallInputs:
 
 
 def difference(session: Session, members: Mapping[str, Json]) -> str | None:
-    """What a call that was kept has read, and is another by now, one sentence; None if nothing."""
+    """A sentence on what a kept call has read and is another by now; None if nothing is."""
     reads = session.workspace.checkpoint_reads
     if why := reads.difference(members.get(ASKED)):
         return why

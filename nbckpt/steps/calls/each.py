@@ -89,7 +89,7 @@ class Each:
         return await scope.inside_async(self._of(task), inside, self.function, task.item)
 
     def _inputs_of(self, task: Task) -> CallInputs:
-        """What an item's function reads beside the item."""
+        """Reads of an item's function beside the item."""
         if (found := self._inputs.get(task.place)) is None:
             found = self._inputs[task.place] = CallInputs(self._step.session)
         return found
