@@ -102,17 +102,18 @@ class GrowingObjects:
         """True if a recording of some time can answer: what it is about is as it was."""
         asked, endpoint = question.asked, question.endpoint
         text = question.body.text
-        run = _run_of(question)
+        run, names = _run_of(question), _OBJECT.findall(endpoint.path)
+        is_undone = asked.method == "DELETE" or endpoint.kind.name == "cancel"
         for name, by_step in list(self._changes.items()):
+            if is_undone and name not in names[-1:]:  # what else is in there is of no account
+                continue
             if name not in asked.url and name.encode() not in text:
                 continue
             for change in list(by_step.values()):
                 if not _is_over(change.run, run) and created_at <= change.at:
                     return False
-        is_undone = asked.method == "DELETE" or endpoint.kind.name == "cancel"
         if not is_undone and (asked.method != "GET" or not _FILE.search(endpoint.path)):
             return True
-        names = _OBJECT.findall(endpoint.path)
         said = (text for other, text in list(self._said) if not _is_over(other, run))
         return not names or any(names[-1].encode() in text for text in said)
 
@@ -175,6 +176,7 @@ class GrowingObjects:
         return any(
             own.made_at < record["created_at"] < own.replayed_at
             and record["id"] not in own.known
+            and not record.get("item")  # which is finished, and asks no more
             and record["endpoint"] in _CHANGES
             and self._names(record, name)
             for record in self._latest(question.scope.step, _MOST)

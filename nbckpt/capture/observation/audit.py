@@ -310,7 +310,7 @@ def _moved(args: tuple[Any, ...], frame: FrameType) -> Event | None:
     if _replaced(args, frame) is None:
         return None
     _note(Replaced(args[0], is_read=True))
-    return Replaced(args[1])
+    return Replaced(args[1], is_made=True)
 
 
 def _linked(args: tuple[Any, ...], frame: FrameType) -> Event | None:
@@ -318,7 +318,7 @@ def _linked(args: tuple[Any, ...], frame: FrameType) -> Event | None:
     if _replaced(args, frame) is None:
         return None
     _note(Opened(args[0], False, False))
-    return Replaced(args[1])
+    return Replaced(args[1], is_made=True)
 
 
 def _linked_by_text(args: tuple[Any, ...], frame: FrameType) -> Event | None:

@@ -42,10 +42,13 @@ class Replaced(NamedTuple):
     ----------
     is_read
         True if what stood there goes on elsewhere, or a part of it does.
+    is_made
+        True if something else stands there then.
     """
 
     path: object
     is_read: bool = False
+    is_made: bool = False
 
 
 class Went(NamedTuple):

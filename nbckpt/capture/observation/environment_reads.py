@@ -7,18 +7,32 @@ terminals and kernels set for themselves.
 
 from __future__ import annotations
 
+import ast
 import os
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from nbckpt.capture.observation.places import loaded_user_files
 from nbckpt.capture.observation.process_state.environment import is_of_others
 from nbckpt.digests import Json, digest_of
+from nbckpt.fingerprint.values.homes import is_users_module
 from nbckpt.text.secret_texts import is_private
 
-READERS = frozenset({"environ", "environb", "getenv", "getenvb"})
+if TYPE_CHECKING:
+    from nbckpt.capture.observation.named_files import Named
+
+READERS = frozenset({"environ", "environb", "expandvars", "getenv", "getenvb"})
 _NAME = re.compile(r"[A-Z_][A-Z0-9_]{0,100}")
 """Of what may be asked for and not be there."""
+_WORD = re.compile(r"\b[A-Z_][A-Z0-9_]{2,100}\b")
+_LEAST, _MOST = 3, 10_000
+"""Characters of a text in which names of variables are looked for."""
 _PLACES = frozenset({"HOME", "LOGNAME", "PATH", "SHELL", "TEMP", "TMP", "TMPDIR", "USER"})
 """Variables that are others for each person and terminal, and that code extends."""
 
@@ -36,24 +50,63 @@ def environment() -> Mapping[str, str]:
     return latest[1]
 
 
-def read_of(
-    texts: Iterable[str], calls: Iterable[str], before: Mapping[str, str]
-) -> dict[str, Json]:
+def read_of(named: Named, before: Mapping[str, str], has_commands: bool) -> dict[str, Json]:
     """The variables that code may have read → digests of what they said before, and say now.
 
     Parameters
     ----------
-    texts, calls
-        What stands in the code, and what it calls.
+    named
+        Names in the code.
+    has_commands
+        Whether it started processes: these have the environment, too.
     """
-    if READERS.isdisjoint(calls):
-        return {}
+    texts, names = [*named.texts], dict[str, None]()
+    if has_commands or not READERS.isdisjoint({*named.calls, *texts}):
+        names = dict.fromkeys([*texts, *chain.from_iterable(map(_words_of, texts))])
+    if named.uses_modules or not named.calls.isdisjoint(_users_modules()):
+        for file in loaded_user_files():
+            with suppress(OSError):
+                seen = os.stat(file)  # noqa: PTH116  # a text is enough
+                names |= dict.fromkeys(_names_in(file, seen.st_mtime_ns, seen.st_size))
     found: dict[str, Json] = {}
-    for name in texts:
+    for name in names:
         values = before.get(name), os.environ.get(name)
         if (values != (None, None) or _NAME.fullmatch(name)) and _counts(name, *values):
             found[name] = list(dict.fromkeys(map(_digest, values)))
     return found
+
+
+_known: set[str] = set()
+_users: set[str] = set()
+
+
+def _users_modules() -> set[str]:
+    """The last parts of the names of the user's modules that were loaded; each is judged once."""
+    new = sys.modules.keys() - _known
+    _known.update(new)
+    _users.update(name.rpartition(".")[2] for name in new if is_users_module(name))
+    return _users
+
+
+@lru_cache(maxsize=512)
+def _names_in(file: str, mtime_ns: int, size: int) -> tuple[str, ...]:  # noqa: ARG001  # keys
+    """The texts in a module that reads the environment which may be names of variables."""
+    try:
+        tree = ast.parse(Path(file).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return ()
+    nodes = [*ast.walk(tree)]
+    names = {getattr(node, "attr", None) or getattr(node, "id", None) for node in nodes}
+    names |= {node.name for node in nodes if isinstance(node, ast.alias)}
+    if READERS.isdisjoint(names):
+        return ()
+    texts = (node.value for node in nodes if isinstance(node, ast.Constant))
+    return tuple(text for text in texts if isinstance(text, str) and _NAME.fullmatch(text))
+
+
+def _words_of(text: str) -> list[str]:
+    """Names of variables within a longer text: a command, a template, code for a child."""
+    return _WORD.findall(text) if _LEAST < len(text) <= _MOST else []
 
 
 def changed(kept: Mapping[str, list[str]]) -> str | None:

@@ -213,8 +213,9 @@ class Files(Audited):
         found = FoundFiles()
         self._of_events(use.events, use.folder, found)
         named = Named(tree, reads, namespace)
-        found.environment = environment_reads.read_of(named.texts, named.calls, use.environment)
-        for text in named.paths(has_commands=bool(found.commands)):
+        has_commands = bool(found.commands)
+        found.environment = environment_reads.read_of(named, use.environment, has_commands)
+        for text in named.paths(has_commands=has_commands):
             self._add(found, text, use.folder, is_named=True)
         for pattern in named.patterns:
             found.globs[pattern] = matches_digest(pattern, use.folder)
@@ -236,6 +237,7 @@ class Files(Audited):
         return found
 
     def _of_events(self, events: Iterable[Event], folder: str, found: FoundFiles) -> None:
+        read = set[str]()  # as they were before
         for event in events:
             if isinstance(event, audit_events.Opened):
                 is_made = event.is_written
@@ -243,8 +245,10 @@ class Files(Audited):
                     if file := source_of(event.path):
                         self._add(found, file, folder)
                 elif path := self._add(found, event.path, folder):
-                    if is_made and path in found.appended.keys() - found.written:
+                    if is_made and path in read:
                         found.rewritten.add(path)
+                    elif not is_made and path not in found.written:
+                        read.add(path)
                     found.written.update([path] if is_made else ())
                     found.appended[path] = event.is_appended and found.appended.get(path, True)
             elif isinstance(event, audit_events.Listed):
@@ -252,6 +256,7 @@ class Files(Audited):
                     found.listed[path] = None
             elif isinstance(event, audit_events.Replaced):
                 if path := self._add(found, event.path, folder):
+                    found.rewritten.update([path] if event.is_made and path in read else ())
                     found.written.add(path)
             elif isinstance(event, audit_events.Went):
                 folder = joined(folder, event.path) or folder

@@ -12,7 +12,8 @@ import os
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from contextlib import suppress
+from functools import cached_property, lru_cache
 from itertools import chain, islice
 from pathlib import PurePath
 from types import CodeType, FunctionType, MethodType, ModuleType
@@ -21,7 +22,12 @@ from typing import Any
 from nbckpt.capture.observation.folder_looks import matches_of
 from nbckpt.capture.observation.texts_of_libraries import column_items, texts_of
 from nbckpt.fingerprint.code import nodes_of
-from nbckpt.fingerprint.values.homes import is_user_file, module_of, module_of_class
+from nbckpt.fingerprint.values.homes import (
+    is_user_file,
+    is_users_module,
+    module_of,
+    module_of_class,
+)
 from nbckpt.fingerprint.values.plain import ATOMS, CONTAINERS, FEW, levels_of
 from nbckpt.runtime.user_code_errors import user_code_errors
 
@@ -60,6 +66,13 @@ _FOLDERS = """
 READS_FOLDERS = frozenset(_FOLDERS.split())
 """Calls that read all of a folder."""
 
+_WRAPPERS: Mapping[type, str] = {
+    property: "fget",
+    cached_property: "func",
+    staticmethod: "__func__",
+    classmethod: "__func__",
+}
+"""What wraps a function of a class → where that has it."""
 _PATHS = (str, bytes)
 _NO_TEXTS = ATOMS - {*_PATHS}
 
@@ -89,6 +102,8 @@ class Named:
         True if files are asked for without being opened.
     is_full
         True if there is more than is looked at.
+    uses_modules
+        True if code of a module beside the notebook may run.
     """
 
     def __init__(self, tree: ast.Module, names: Iterable[str], namespace: Mapping[str, object]):
@@ -96,12 +111,14 @@ class Named:
         self.calls: set[str] = set()
         self.asks = False
         self.patterns: dict[str, None] = {}
-        self.is_full = False
+        self.is_full = self.uses_modules = False
+        self._followed: set[str] = set()
         self.namespace = namespace
         self.has_calls = any(isinstance(n, ast.Call | ast.With | ast.For) for n in _running(tree))
         self._collect(tree, sorted(names))
         if self.asks:  # more counts then, also of what was met before that was known
             self.texts, self.is_full = {}, False
+            self._followed.clear()
             self._collect(tree, sorted(names))
 
     def _collect(self, tree: ast.Module, names: Sequence[str]) -> None:
@@ -174,24 +191,64 @@ class Named:
         elif kind is dict and depth < 3:
             items = [*value.values(), *value] if self.asks else value.values()
             self._of_items(items, depth + 1)
+        elif issubclass(kind, str):
+            self._add(str.__str__(value))
         elif issubclass(kind, FunctionType | MethodType):
             self._of_code(getattr(value, "__code__", None))
+            self._of_closure(value, depth)
+            self._of_definitions(value)
             if module_of(value) != "__main__":
                 self._calls_in(sys.modules.get(module_of(value)))
         elif issubclass(kind, ModuleType):
             self._calls_in(value)
         elif issubclass(type(value), type):
-            if module_of(value) == "__main__":
-                for member in list(vars(value).values()):
-                    self._of_code(getattr(getattr(member, "__func__", member), "__code__", None))
+            self._note_module(module_of(value))
+            self._of_class(value)
         else:
+            self._note_module(module_of_class(kind))
             if self.asks and module_of_class(kind).partition(".")[0] in ("pandas", "numpy"):
                 self._of_items(column_items(value, MAX_ASKED), depth + 1)
             for text in texts_of(value, MAX_ITEMS):
                 self._add(text)
             if module_of_class(kind) == "__main__" and depth < 2:
+                self._of_class(kind)
                 for item in islice(_attributes(value), MAX_ITEMS):
                     self._of_value(item, depth + 1)
+
+    def _note_module(self, name: str) -> None:
+        self.uses_modules = self.uses_modules or (name != "__main__" and is_users_module(name))
+
+    def _of_class(self, cls: type) -> None:
+        """Collect from the functions of a class of the notebook, and what makes its fields."""
+        if module_of(cls) != "__main__":
+            return
+        fields = [f.default_factory for f in vars(cls).get("__dataclass_fields__", {}).values()]
+        for member in [*vars(cls).values(), *fields]:
+            if issubclass(type(member), str):
+                self._add(str.__str__(member))
+            inner = _WRAPPERS.get(type(member))
+            function = member if inner is None else getattr(member, inner)
+            self._of_code(getattr(function, "__code__", None))
+
+    def _of_definitions(self, function: Any) -> None:
+        """Collect from the functions and classes of the notebook that a function names, once."""
+        code, members = getattr(function, "__code__", None), getattr(function, "__globals__", {})
+        if not isinstance(code, CodeType) or module_of(function) != "__main__":
+            return
+        for inner in (code, *(c for c in code.co_consts if isinstance(c, CodeType))):
+            for name in inner.co_names:
+                value = members.get(name)
+                is_definition = issubclass(type(value), FunctionType | type)
+                if is_definition and name not in self._followed and module_of(value) == "__main__":
+                    self._followed.add(name)
+                    self._of_value(value)
+
+    def _of_closure(self, function: Any, depth: int) -> None:
+        """Collect from the variables that a function has of the one around it."""
+        if depth < 3:
+            for cell in getattr(function, "__closure__", None) or ():
+                with suppress(ValueError):  # it is not bound yet
+                    self._of_value(cell.cell_contents, depth + 1)
 
     def _of_plain(self, root: Any, depth: int) -> bool:
         """Collect the texts of plain data, a level at a time; False if it is other data."""
@@ -250,6 +307,7 @@ class Named:
         members = dict(getattr(module, "__dict__", {}))
         file = members.get("__file__")
         if isinstance(file, str) and is_user_file(file):
+            self.uses_modules = True
             waiting = [getattr(member, "__code__", None) for member in members.values()]
             while waiting:
                 code = waiting.pop()

@@ -42,6 +42,44 @@ READS = {
     "a step": "import nbckpt\n@nbckpt.step\ndef stage(): return os.getenv('STAGE')\nx = stage()",
     "a map": "import nbckpt\nx = nbckpt.map(lambda name: os.environ[name], ['STAGE'])[0]",
 }
+MODULE = """
+import os
+from dataclasses import dataclass, field
+AT_IMPORT = os.environ.get("STAGE")
+def stage(): return os.environ["STAGE"]
+@dataclass
+class Settings:
+    stage: str = field(default_factory=lambda: os.environ["STAGE"])
+class Reader:
+    def stage(self): return os.getenv("STAGE")
+reader = Reader()
+"""
+IN_MODULES = {
+    "a function": "import helper\nx = helper.stage()",
+    "a name of one": "from helper import stage\nx = stage()",
+    "a class": "from helper import Settings\nx = Settings().stage",
+    "an instance": "import helper\nx = helper.reader.stage()",
+    "at its import": "import helper\nx = helper.AT_IMPORT",
+    "a step": "import helper, nbckpt\n@nbckpt.step\ndef f(): return helper.stage()\nx = f()",
+    "a step's import": "import nbckpt\n@nbckpt.step\ndef f():\n    import helper\n"
+    "    return helper.Settings().stage\nx = f()",
+}
+IN_CLASSES = {
+    "a property": "class A:\n    @property\n    def stage(self): return os.environ['STAGE']\n"
+    "x = f(lambda: A().stage)",
+    "a field": "import dataclasses\n@dataclasses.dataclass\nclass A:\n    stage: str = "
+    "dataclasses.field(default_factory=lambda: os.environ['STAGE'])\nx = f(lambda: A().stage)",
+    "an argument": "class A:\n    def __call__(self): return os.getenv('STAGE')\nx = f(A())",
+    "a closure": "def made(name):\n    def read(): return os.environ[name]\n    return read\n"
+    "x = f(made('STAGE'))",
+    "an enum": "import enum\nclass K(str, enum.Enum): A = 'STAGE'\nx = f(lambda: os.environ[K.A])",
+    "a path": "x = f(lambda: os.path.expandvars('$STAGE'))",
+    "a template": "x = f(lambda: '{STAGE}'.format(**os.environ))",
+    "a command": "import subprocess\nx = f(lambda: subprocess.run('printf $STAGE', shell=True, "
+    "capture_output=True, text=True).stdout)",
+    "a child": "import subprocess, sys\nx = f(lambda: subprocess.run([sys.executable, '-c', "
+    '\'import os; print(os.environ["STAGE"], end="")\'], capture_output=True, text=True).stdout)',
+}
 BEFORE = "import os\nNAME = 'STAGE'\nNAMES = ['STAGE']"
 
 
@@ -78,6 +116,32 @@ def test_a_cell_runs_again_where_what_it_reads_is_another(tmp_path: Path, source
     third = told(tmp_path, *cells, STAGE="two")
     assert "x=two" in third
     assert "restored 'a'" in third
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", IN_MODULES.values(), ids=IN_MODULES)
+def test_modules_beside_the_notebook_count(tmp_path: Path, source: str) -> None:
+    (tmp_path / "helper.py").write_text(MODULE)
+    cells = ("import os", f"%%checkpoint a\n{source}")
+
+    assert "x=one" in told(tmp_path, *cells, STAGE="one")
+    assert "restored 'a'" in told(tmp_path, *cells, STAGE="one")
+    assert "x=two" in told(tmp_path, *cells, STAGE="two")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("decorator", ["", "@nbckpt.step\n"], ids=["cell", "step"])
+@pytest.mark.parametrize("source", IN_CLASSES.values(), ids=IN_CLASSES)
+def test_what_is_read_in_a_roundabout_way_counts(
+    tmp_path: Path, source: str, decorator: str
+) -> None:
+    cells = (
+        f"import os, nbckpt\n{decorator}def f(read): return read()",
+        f"%%checkpoint a\n{source}",
+    )
+
+    assert "x=one" in told(tmp_path, *cells, STAGE="one")
+    assert "x=two" in told(tmp_path, *cells, STAGE="two")
 
 
 @pytest.mark.slow
