@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nbckpt.codecs.sources import know_source, source_of
 from nbckpt.fingerprint.values.exceptions import members_of, steps_of
+from nbckpt.runtime.source_trees import parse
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import NamespacePickler
@@ -113,7 +114,7 @@ def make_traceback(way: list[tuple[Any, ...]]) -> types.TracebackType | None:
 
 def _placed(step: Step) -> types.TracebackType:
     """An entry of a traceback whose frame has this name and place, and runs nothing."""
-    statement = ast.parse("raise StopIteration")
+    statement = parse("raise StopIteration")
     for node in ast.walk(statement):
         if isinstance(node, ast.stmt | ast.expr):
             node.lineno, node.end_lineno, node.col_offset, node.end_col_offset = step.place

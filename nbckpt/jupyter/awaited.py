@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from IPython.core.interactiveshell import InteractiveShell
 
+from nbckpt.runtime.source_trees import parse
 from nbckpt.verbs.moving import AWAITED
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -27,7 +28,7 @@ class Awaiter:
         if not any("'rerun'" in line for line in lines) or not self._can_await():
             return lines
         try:
-            tree = ast.parse("".join(lines))
+            tree = parse("".join(lines))
         except SyntaxError:
             return lines  # the shell says what is wrong
         for call in sorted(_calls(tree), key=lambda n: (n.lineno, n.col_offset), reverse=True):

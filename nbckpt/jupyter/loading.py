@@ -8,6 +8,7 @@ from typing import Any
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.jupyter import marking, notices
+from nbckpt.runtime.source_trees import parse
 from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.session.session import Session
 
@@ -38,7 +39,7 @@ def _code_of(shell: InteractiveShell, result: Any, *, has_moved: bool) -> ast.Mo
         return None
     text: str | None = getattr(result.info, "transformed_cell", None)  # not of every IPython
     try:
-        tree = ast.parse(text or str(shell.transform_cell(result.info.raw_cell)))
+        tree = parse(text or str(shell.transform_cell(result.info.raw_cell)))
     except SyntaxError:
         return None
     if not has_moved:

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 from nbckpt.fingerprint.code.magiclines import without_magics
 from nbckpt.fingerprint.user_names import Own
+from nbckpt.runtime.source_trees import parse
 
 if TYPE_CHECKING:
     from nbckpt.llm.recordings_index import Asking
@@ -177,7 +178,7 @@ def holds(cell: str, source: str, *, whole: bool = False) -> bool:
 def _lines(source: str) -> frozenset[str]:
     """The lines of some code, however it is spaced and quoted, without those that name steps."""
     try:
-        text = ast.unparse(ast.parse(without_magics(source)))
+        text = ast.unparse(parse(without_magics(source)))
     except (SyntaxError, ValueError):
         text = source
     stripped = (line.strip() for line in text.splitlines())

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, get_args
 
 from nbckpt.errors import TRUST_IT, UntrustedError, UsageError
 from nbckpt.model import Cell, Checkpoint
+from nbckpt.runtime.source_trees import parse
 from nbckpt.runtime.user_code_errors import user_code_errors
 
 Reducer: TypeAlias = Callable[[Any, Any], object]
@@ -70,7 +71,7 @@ def annotation_in(cell: Cell, variable: str) -> str | None:
     from nbckpt.fingerprint.code.magiclines import without_magics
 
     try:
-        tree = ast.parse(without_magics(cell.source))
+        tree = parse(without_magics(cell.source))
     except (SyntaxError, ValueError):
         return None
     found = [

@@ -7,13 +7,14 @@ import linecache
 from types import FrameType
 
 from nbckpt.errors import UsageError
+from nbckpt.runtime.source_trees import parse
 
 
 def with_at(frame: FrameType) -> tuple[ast.With, ast.Module]:
     """The `with` statement that `frame` is entering, and the code that can run after it."""
     text = "".join(linecache.getlines(frame.f_code.co_filename, frame.f_globals))
     try:
-        tree = ast.parse(text)
+        tree = parse(text)
     except SyntaxError:
         tree = ast.Module([], [])
     line = frame.f_lineno

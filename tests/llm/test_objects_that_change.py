@@ -92,6 +92,25 @@ def test_a_file_of_ones_own_name_is_deleted_and_read_anew(
     assert service.sent.count("DELETE /v1beta/files/mydoc") == 3
 
 
+def test_a_deletion_is_not_sent_again_because_something_was_added(
+    service: Service, recorded: Session
+) -> None:
+    def run(*files: str) -> None:
+        with scope.entered("step"), service.client() as client:
+            made = client.post(f"{OPENAI}/files", json={"name": "file-1", "content": "a"})
+            store = f"{OPENAI}/vector_stores/vs_1"
+            for text in files:
+                client.post(f"{store}/files", json={"content": text})
+            client.delete(f"{store}/files/{made.json()['id']}")
+
+    service.held["vs_1"] = []
+    run("one")
+    service.held["vs_1"] = ["one"]
+    run("one", "two")
+
+    assert service.sent.count("DELETE /v1/vector_stores/vs_1/files/file-1") == 1
+
+
 def test_what_is_there_or_not_is_asked_each_time(service: Service, recorded: Session) -> None:
     service.held["mydoc"] = ["one"]
 

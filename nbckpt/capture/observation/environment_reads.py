@@ -13,7 +13,6 @@ import re
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,12 +21,14 @@ from nbckpt.capture.observation.places import loaded_user_files
 from nbckpt.capture.observation.process_state.environment import is_of_others
 from nbckpt.digests import Json, digest_of
 from nbckpt.fingerprint.values.homes import is_users_module
+from nbckpt.runtime.source_trees import parse
 from nbckpt.text.secret_texts import is_private
 
 if TYPE_CHECKING:
     from nbckpt.capture.observation.named_files import Named
 
 READERS = frozenset({"environ", "environb", "expandvars", "getenv", "getenvb"})
+_READERS = tuple(reader.encode() for reader in READERS)
 _NAME = re.compile(r"[A-Z_][A-Z0-9_]{0,100}")
 """Of what may be asked for and not be there."""
 _WORD = re.compile(r"\b[A-Z_][A-Z0-9_]{2,100}\b")
@@ -66,8 +67,7 @@ def read_of(named: Named, before: Mapping[str, str], has_commands: bool) -> dict
     if named.uses_modules or not named.calls.isdisjoint(_users_modules()):
         for file in loaded_user_files():
             with suppress(OSError):
-                seen = os.stat(file)  # noqa: PTH116  # a text is enough
-                names |= dict.fromkeys(_names_in(file, seen.st_mtime_ns, seen.st_size))
+                names |= dict.fromkeys(_names_in(file))
     found: dict[str, Json] = {}
     for name in names:
         values = before.get(name), os.environ.get(name)
@@ -88,14 +88,28 @@ def _users_modules() -> set[str]:
     return _users
 
 
-@lru_cache(maxsize=512)
-def _names_in(file: str, mtime_ns: int, size: int) -> tuple[str, ...]:  # noqa: ARG001  # keys
+_looked: dict[str, tuple[tuple[int, int], tuple[str, ...]]] = {}
+"""File of a user's module → its time and size when it was looked through, and what was found."""
+
+
+def _names_in(file: str) -> tuple[str, ...]:
     """The texts in a module that reads the environment which may be names of variables."""
-    try:
-        tree = ast.parse(Path(file).read_bytes())
-    except (OSError, SyntaxError, ValueError):
+    seen = os.stat(file)  # noqa: PTH116  # a text is enough
+    state = seen.st_mtime_ns, seen.st_size
+    if (known := _looked.get(file)) and known[0] == state:
+        return known[1]
+    names = _texts_beside_readers(Path(file).read_bytes())
+    _looked[file] = state, names
+    return names
+
+
+def _texts_beside_readers(source: bytes) -> tuple[str, ...]:
+    if not any(reader in source for reader in _READERS):  # most; a tree costs a hundred times more
         return ()
-    nodes = [*ast.walk(tree)]
+    try:
+        nodes = [*ast.walk(parse(source))]
+    except (SyntaxError, ValueError):
+        return ()
     names = {getattr(node, "attr", None) or getattr(node, "id", None) for node in nodes}
     names |= {node.name for node in nodes if isinstance(node, ast.alias)}
     if READERS.isdisjoint(names):

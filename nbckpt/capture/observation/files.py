@@ -45,8 +45,9 @@ from nbckpt.capture.observation.places import (
 )
 from nbckpt.digests import Json
 from nbckpt.fingerprint.code import names_of_tree
+from nbckpt.runtime.source_trees import parse
 
-_CALL = ast.parse("call()")
+_CALL = parse("call()")
 _IMPORTERS = frozenset({"import_module", "__import__", "importlib", "find_spec", "run_module"})
 
 

@@ -14,6 +14,7 @@ from nbckpt.capture.observation.changes import Kind
 from nbckpt.capture.observation.libraries import Libraries
 from nbckpt.capture.observation.registering import repeated
 from nbckpt.fingerprint.user_names import Own
+from nbckpt.runtime.source_trees import parse
 from nbckpt.runtime.user_code_errors import user_code_errors
 
 
@@ -114,7 +115,7 @@ class Reattacher(Own):
             except user_code_errors():  # of a library: it is told as what is missing
                 continue
             self._places.add(replace(wanted, token=str(found["token"])))
-            self._look(ast.parse(source))
+            self._look(parse(source))
             for place in missing.keys() & self._places.now.keys():
                 token = str(missing[place]["token"])
                 self._places.add(replace(self._places.now[place], source=source, token=token))

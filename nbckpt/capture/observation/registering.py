@@ -20,6 +20,7 @@ from nbckpt.fingerprint import keys
 from nbckpt.fingerprint.code import nodes_of
 from nbckpt.fingerprint.code.nodes import run_nodes
 from nbckpt.fingerprint.values.homes import is_users_module
+from nbckpt.runtime.source_trees import parse
 
 _NAMES = re.compile(
     r"(un)?register(_\w+)?|add_((\w+_)?hooks?|type)|addaudithook|settrace|setprofile"
@@ -77,7 +78,7 @@ def repeated(
     """
     if not isinstance(namespace, dict):
         return None
-    tree = ast.parse(attached.source)
+    tree = parse(attached.source)
     decorated = _decorated(tree)
     calls = [
         s.value for s in tree.body if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call)

@@ -27,6 +27,7 @@ from nbckpt.digests import Json
 from nbckpt.fingerprint.keys.inputs import MODULE
 from nbckpt.fingerprint.values.homes import members_of_class, members_of_module, module_of_class
 from nbckpt.fingerprint.values.modules import loaded
+from nbckpt.runtime.source_trees import parse
 from nbckpt.runtime.user_code_errors import user_code_errors
 
 
@@ -296,7 +297,7 @@ def _is_same(one: object, other: object) -> bool:
 def _written(name: str) -> dict[str, object]:
     """The members of a module that its text sets once, at its top, to what JSON has."""
     try:
-        tree = ast.parse(inspect.getsource(sys.modules[name]))
+        tree = parse(inspect.getsource(sys.modules[name]))
     except user_code_errors():  # no text, or one that changed since
         return {}
     found: dict[str, object] = {}

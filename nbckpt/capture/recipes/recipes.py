@@ -25,6 +25,7 @@ from nbckpt.capture.recipes.recipe_state import is_in_memory, lost_state
 from nbckpt.capture.recipes.recipe_statements import builds, is_plain, sole_call
 from nbckpt.fingerprint.values import databases, widgets
 from nbckpt.fingerprint.values.opaque import is_shut_down
+from nbckpt.runtime.source_trees import parse
 
 
 @dataclass(frozen=True)
@@ -204,7 +205,7 @@ def _after_generator(
 
 
 def _after_database(recipe: Recipe, value: sqlite3.Connection) -> tuple[Any, ...] | str:
-    database = _database_of(ast.parse(recipe.statement), recipe.values)
+    database = _database_of(parse(recipe.statement), recipe.values)
     if database != ":memory:" or type(value) is not sqlite3.Connection:
         return "and its rows are in memory only: keep them in a file"
     try:

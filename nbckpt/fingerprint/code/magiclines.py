@@ -12,6 +12,8 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from nbckpt.runtime.source_trees import parse
+
 _HARMLESS = (
     "alias autoawait automagic autoreload autosave bookmark cat cd checkpoint colors "
     "conda config cp dhist dirs doctest_mode env file gui hist history html HTML "
@@ -90,7 +92,7 @@ def expanded(text: str) -> tuple[str, ...]:
 def parsed(code: str) -> ast.Module | None:
     """`code` as a tree, IPython's own syntax included; None when it cannot be read."""
     try:
-        return ast.parse(code)
+        return parse(code)
     except SyntaxError:
         pass
     transformer = sys.modules.get("IPython.core.inputtransformer2")
@@ -98,7 +100,7 @@ def parsed(code: str) -> ast.Module | None:
         return None
     try:
         text: str = transformer.TransformerManager().transform_cell(code)
-        return ast.parse(text)
+        return parse(text)
     except SyntaxError:
         return None
 

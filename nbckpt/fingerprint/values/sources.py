@@ -20,6 +20,7 @@ from types import FunctionType, ModuleType
 from nbckpt.digests import Digest, digest_of
 from nbckpt.fingerprint.code.scopes import digest_of_tree
 from nbckpt.fingerprint.values.homes import is_user_file, module_of, space_of_module
+from nbckpt.runtime.source_trees import parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +138,7 @@ def _read(origin: str, package: str, _: tuple[int, ...]) -> _Source:
     if not origin.endswith(".py"):
         return _Source(digest_of(data))
     try:
-        tree = ast.parse(data)
+        tree = parse(data)
         digest = digest_of_tree(tree)
     except (SyntaxError, ValueError, RecursionError):
         return _Source(digest_of(data))
@@ -210,7 +211,7 @@ def imported_by(path: Path) -> tuple[list[str], list[Path]]:
     while waiting:
         script = waiting.pop()
         try:
-            names = set(_imports(ast.parse(script.read_bytes()), ""))
+            names = set(_imports(parse(script.read_bytes()), ""))
         except (OSError, SyntaxError, ValueError, RecursionError):
             continue
         for name in sorted(names):

@@ -15,6 +15,7 @@ from typing import Any
 import nbformat
 
 from nbckpt.errors import UsageError
+from nbckpt.runtime.source_trees import parse
 
 DEFAULTS = "parameters"
 INJECTED = "injected-parameters"
@@ -97,7 +98,7 @@ def _tags(cell: Any) -> list[str]:
 def _bound(source: str) -> set[str]:
     """The names that a cell of assignments binds."""
     try:
-        tree = ast.parse(source)
+        tree = parse(source)
     except SyntaxError:  # a magic among them
         return {line.split("=")[0].split(":")[0].strip() for line in source.splitlines()}
     names = (node for node in ast.walk(tree) if isinstance(node, ast.Name))

@@ -27,6 +27,7 @@ from nbckpt.reports.diff.value_texts import (
     told,
     told_apart,
 )
+from nbckpt.runtime.source_trees import parse
 from nbckpt.text.units import count_text
 
 CONTEXT = 2
@@ -170,7 +171,7 @@ def _codes(value: Any) -> Iterator[CodeType]:
 
 def _definition(text: str, value: Any, code: CodeType) -> str | None:
     try:
-        tree = ast.parse(text)
+        tree = parse(text)
     except (SyntaxError, ValueError, RecursionError):
         return None
     for node in ast.walk(tree):

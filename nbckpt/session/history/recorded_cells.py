@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from nbckpt.fingerprint.code.magiclines import without_magics
 from nbckpt.model import Cell, Checkpoint
+from nbckpt.runtime.source_trees import parse
 from nbckpt.timeline.cell_outcomes import label_of
 
 Kind: TypeAlias = Literal["cell", "block", "joined", "nothing"]
@@ -114,7 +115,7 @@ def blocks_in(source: str) -> frozenset[str]:
 def parsed(source: str) -> ast.Module:
     """The code without its magics; empty if it cannot be read without IPython."""
     try:
-        return ast.parse(without_magics(source))
+        return parse(without_magics(source))
     except (SyntaxError, ValueError):
         return ast.Module([], [])
 

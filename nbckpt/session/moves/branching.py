@@ -19,6 +19,7 @@ from nbckpt.config.validate import require_text
 from nbckpt.errors import BranchExistsError, BranchNotFoundError, StoreError, UsageError
 from nbckpt.model import Cell, Checkpoint
 from nbckpt.runtime.interrupts import allowed, held, whole
+from nbckpt.runtime.source_trees import parse
 from nbckpt.session.moves import (
     namespace_restore,
     rewind_and_resume,
@@ -89,7 +90,7 @@ def fork(
         if values or trees:
             session.workspace.ran(update_values.bound_by_hand(values))
             session.workspace.ran(
-                ast.parse("\n".join(f"{n} = {ast.unparse(t)}" for n, t in trees.items()))
+                parse("\n".join(f"{n} = {ast.unparse(t)}" for n, t in trees.items()))
             )
             lines = [
                 update_values.line(n, update_values.text_of(value), value)
@@ -200,7 +201,7 @@ def update(
                 value = update_values.evaluated(session, n, tree)
                 lines.append(update_values.reduce(session, target, n, value, ast.unparse(tree)))
         session.position.branch = branch
-        session.workspace.ran(ast.parse("\n".join(lines)))
+        session.workspace.ran(parse("\n".join(lines)))
         session.workspace.ran(update_values.bound_by_hand((*values, *trees)))
         made = keep_given(session, name, lines, (*values, *trees), "update")
     rewind_and_resume.note(session, "updated", moved._replace(checkpoint=made), branch=branch)

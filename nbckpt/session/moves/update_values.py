@@ -11,6 +11,7 @@ from nbckpt.config.validate import require_mapping, require_text
 from nbckpt.errors import UsageError
 from nbckpt.fingerprint.user_names import is_user_name
 from nbckpt.model import Checkpoint
+from nbckpt.runtime.source_trees import parse
 from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.session import reducers
 
@@ -46,7 +47,7 @@ def _require_variable(name: str) -> None:
 
 def _parsed(variable: str, text: str) -> ast.Expression:
     try:
-        return ast.parse(text.strip(), mode="eval")
+        return parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError) as problem:
         why = problem.msg if isinstance(problem, SyntaxError) else str(problem)
         message = f"{variable}={text}: this is no expression ({why}); nothing was changed"
@@ -108,4 +109,4 @@ def text_of(value: object) -> str:
 
 def bound_by_hand(names: Iterable[str]) -> ast.Module:
     """Code that binds names to what no statement makes again: no recipe is to come of it."""
-    return ast.parse("\n".join(f"for {name} in (): pass" for name in names))
+    return parse("\n".join(f"for {name} in (): pass" for name in names))

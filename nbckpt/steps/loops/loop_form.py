@@ -9,6 +9,7 @@ from types import FrameType
 
 from nbckpt.errors import UsageError
 from nbckpt.fingerprint.code import nodes_of
+from nbckpt.runtime.source_trees import parse
 
 
 def require_plain(name: str, tree: ast.Module) -> None:
@@ -78,7 +79,7 @@ def has_more(tree: ast.Module) -> bool:
 
 def _written(node: ast.expr) -> str:
     """`node` as its user wrote it."""
-    tree = ast.parse(ast.unparse(node), mode="eval")
+    tree = parse(ast.unparse(node), mode="eval")
     for call in _tracks(tree):
         assert isinstance(call.func, ast.Attribute)
         if isinstance(call.func.value, ast.Constant):

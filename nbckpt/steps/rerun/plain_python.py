@@ -9,6 +9,7 @@ from types import CodeType
 from nbckpt.errors import UsageError
 from nbckpt.model import Checkpoint
 from nbckpt.runtime.interrupts import allowed, held
+from nbckpt.runtime.source_trees import parse
 from nbckpt.session.history.recorded_cells import Recorded, without_marker
 from nbckpt.session.session import Session
 from nbckpt.steps.execution.step_request import Request
@@ -79,7 +80,7 @@ def _compiled(recorded: Recorded) -> tuple[ast.Module, CodeType]:
     file = f"<recorded {recorded.name}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     try:
-        tree = ast.parse(source)
+        tree = parse(source)
         return tree, compile(tree, file, "exec")
     except SyntaxError as problem:
         message = (

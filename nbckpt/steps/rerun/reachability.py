@@ -18,6 +18,7 @@ from nbckpt.fingerprint.random_generators import NAMES
 from nbckpt.fingerprint.values.homes import is_user_file
 from nbckpt.model import Manifest
 from nbckpt.runtime.interrupts import allowed
+from nbckpt.runtime.source_trees import parse
 from nbckpt.session.history.recorded_cells import Recorded, without_marker
 from nbckpt.steps.rerun.asking_code import may_ask
 from nbckpt.steps.restore.restorability import changes_outside
@@ -62,7 +63,7 @@ def _joined(pieces: Iterable[Recorded]) -> ast.Module | None:
     for piece in pieces:
         try:
             source = _TIMED.sub("", without_marker(piece.cell.source))
-            tree.body += ast.parse(source).body
+            tree.body += parse(source).body
         except (SyntaxError, ValueError):
             return None
     return tree

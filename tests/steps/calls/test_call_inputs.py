@@ -172,6 +172,27 @@ def test_a_call_that_takes_a_file_runs_for_the_next_one(here: Notebook, how: str
     assert here.value("next_one") == "two"
 
 
+OVER = {
+    "written over": "wrote('in.txt', 'w')",
+    "replaced": "wrote('b.tmp', 'w'); os.replace('b.tmp', 'in.txt')",
+    "moved away": "os.rename('in.txt', 'in.bak'); wrote('in.txt', 'w')",
+}
+
+
+@RUNS_AGAIN
+@pytest.mark.parametrize("how", OVER.values(), ids=OVER)
+def test_a_call_that_changes_what_it_has_read_runs_again(here: Notebook, how: str) -> None:
+    code = f"@nbckpt.step\ndef go_on():\n    import os\n    found = text('in.txt')\n    {how}\n"
+    code += "    return found"
+    write("in.txt", "one")
+    here.cell(f"{HELPERS}{code}\nfirst = go_on()")
+    here.restart()
+
+    here.cell(f"{HELPERS}{code}\nsecond = go_on()")
+
+    assert here.value("second") == "x"
+
+
 WRITTEN = {
     "parquet": "import pyarrow as pa, pyarrow.parquet as pq\n"
     "    pq.write_table(pa.table({'a': [1]}), path)",
