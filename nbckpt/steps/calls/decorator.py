@@ -65,8 +65,8 @@ def step(
         Seconds before the first further attempt, at most; each next wait is twice as long, up to a
         minute. What a response says in `Retry-After` counts instead.
     timeout_s
-        What one attempt may take. A coroutine is cancelled. Another function is interrupted, as
-        by the user, and only in the main thread: in a thread it is refused before it runs.
+        What one attempt may take. A coroutine is cancelled. Another function is interrupted in the
+        main thread, as by the user; elsewhere it runs in a thread of its own, which is left behind.
     retry_on
         The errors after which it runs again.
     name

@@ -3,41 +3,46 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import signal
 import threading
 import time
 from collections.abc import Awaitable
+from concurrent.futures import Future
+from contextvars import copy_context
 from types import FrameType
 from typing import Any, TypeVar
 
-from nbckpt.errors import UsageError
+from nbckpt.runtime.interrupts import wait_for
 from nbckpt.steps.calls.plans import Plan
 
 R = TypeVar("R")
 
 
+class _LeftBehindError(SystemExit):
+    """Ends a thread for which nobody waits any more, as `exit()` in it does: in silence."""
+
+
 def limited(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Call a plan's function; `TimeoutError` is raised in it when it has taken too long.
+    """Call a plan's function; `TimeoutError` is raised when it has taken too long.
 
-    The code is interrupted as by the user's interrupt: in the main thread, wherever it is, and by
-    nothing in a call into C that lets no signal through. A thread cannot be stopped, and one that
-    was left behind would go on and may do its work twice, so there it is refused.
-
-    Raises
-    ------
-    UsageError
-        Outside of the main thread, and where there are no such timers (Windows).
+    In the main thread it is raised in the function, as the user's interrupt is, wherever it is; by
+    nothing in a call into C that lets no signal through. Elsewhere, and where there are no such
+    timers (Windows), the function runs in a thread of its own, which is left behind: it ends as
+    soon as it runs Python code again. What it waits for in C then, an answer of a server, say, may
+    still come, and is lost.
     """
     if plan.timeout_s is None:
         return plan.function(*args, **kwargs)
     is_main = threading.current_thread() is threading.main_thread()
-    if not is_main or not hasattr(signal, "setitimer"):
-        message = (
-            f"step {plan.name!r} has a timeout_s, and a thread cannot be stopped: make it an"
-            " `async def`, or give what it calls a time limit"
-        )
-        raise UsageError(message)
+    if is_main and hasattr(signal, "setitimer"):
+        return _interrupted(plan, plan.timeout_s, args, kwargs)
+    return _left_behind(plan, plan.timeout_s, args, kwargs)
 
+
+def _interrupted(
+    plan: Plan, timeout_s: float, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     def expire(_signal: int, _frame: FrameType | None) -> None:
         raise _expired(plan)
 
@@ -46,7 +51,7 @@ def limited(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     left_s, interval_s = signal.getitimer(signal.ITIMER_REAL)
     try:  # no context manager: an interrupt as one is entered or left leaves the timer running
         signal.signal(signal.SIGALRM, expire)
-        signal.setitimer(signal.ITIMER_REAL, plan.timeout_s)
+        signal.setitimer(signal.ITIMER_REAL, timeout_s)
         answer = plan.function(*args, **kwargs)
     finally:
         try:
@@ -57,6 +62,38 @@ def limited(plan: Plan, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
                 rest_s = max(left_s - (time.monotonic() - began), 0.001)
                 signal.setitimer(signal.ITIMER_REAL, rest_s, interval_s)
     return answer
+
+
+def _left_behind(
+    plan: Plan, timeout_s: float, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    outcome: Future[Any] = Future()
+
+    def work() -> None:
+        try:
+            outcome.set_result(context.run(plan.function, *args, **kwargs))
+        except _LeftBehindError:
+            pass
+        except BaseException as error:  # `exit()`, say: whoever called gets it
+            outcome.set_exception(error)
+
+    context, name = copy_context(), f"{threading.current_thread().name}-{plan.name}"
+    thread = threading.Thread(target=work, name=name, daemon=True)
+    thread.start()
+    try:
+        if not wait_for(outcome, timeout_s):
+            raise _expired(plan)
+    finally:  # an interrupt of whoever waits ends it as well
+        if not outcome.done():
+            _end(thread)
+    return outcome.result()
+
+
+def _end(thread: threading.Thread) -> None:
+    """Have a thread's code end where it next runs a line of Python."""
+    if thread.ident is not None and thread.is_alive():
+        error = ctypes.py_object(_LeftBehindError)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), error)
 
 
 async def awaited_within(plan: Plan, attempt: Awaitable[R]) -> R:

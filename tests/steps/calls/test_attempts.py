@@ -6,15 +6,14 @@ import asyncio
 import email.utils
 import signal
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import nbckpt
-from nbckpt.errors import UsageError
 from nbckpt.steps.calls.attempts import asked_wait_s, waited_s
 from tests.steps.calls.conftest import Notebook
 
@@ -156,22 +155,71 @@ def test_a_function_is_interrupted_in_the_main_thread(notebook: Notebook) -> Non
     assert signal.getsignal(signal.SIGALRM) is handler
 
 
-def test_a_function_with_a_time_limit_is_refused_in_a_thread(notebook: Notebook) -> None:
-    notebook.cell("@nbckpt.step(timeout_s=5)\ndef slow():\n    ran('slow')")
-    raised: list[Any] = []
+def in_a_thread(notebook: Notebook, code: str) -> Any:
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(notebook.value, code).result()
 
-    def run() -> None:
-        try:
-            notebook.value("slow()")
-        except UsageError as error:
-            raised.append(error)
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
+def test_a_function_in_a_thread_is_left_behind_when_its_time_is_up(notebook: Notebook) -> None:
+    notebook.cell(
+        "@nbckpt.step(timeout_s=0.2, retries=1, backoff=0)\ndef slow():\n    ran('slow')\n"
+        "    for _ in range(1000):\n        time.sleep(0.01)\n        ticks.append(1)\nticks = []"
+    )
+    began = time.monotonic()
 
-    assert "a thread cannot be stopped" in str(raised[0])
-    assert notebook.ran == []
+    with pytest.raises(TimeoutError, match=r"step 'slow' took longer than 0.2 s"):
+        in_a_thread(notebook, "slow()")
+
+    assert len(notebook.ran) == 2
+    assert time.monotonic() - began < 5
+    time.sleep(0.2)
+    ticks = notebook.value("len(ticks)")
+    time.sleep(0.2)
+    assert notebook.value("len(ticks)") == ticks > 0
+
+
+def test_a_function_in_a_thread_that_waits_in_c_costs_no_more_than_its_limit(
+    notebook: Notebook,
+) -> None:
+    notebook.cell("@nbckpt.step(timeout_s=0.1)\ndef slow():\n    time.sleep(20)")
+    began = time.monotonic()
+
+    with pytest.raises(TimeoutError):
+        in_a_thread(notebook, "slow()")
+
+    assert time.monotonic() - began < 10
+
+
+def test_a_function_in_a_thread_that_is_in_time_is_kept(notebook: Notebook) -> None:
+    notebook.cell("@nbckpt.step(timeout_s=20)\ndef quick(n):\n    ran('quick')\n    return n + 1")
+
+    assert in_a_thread(notebook, "quick(1)") == 2
+    notebook.restart()
+    notebook.cell("@nbckpt.step(timeout_s=20)\ndef quick(n):\n    ran('quick')\n    return n + 1")
+    assert in_a_thread(notebook, "quick(1)") == 2
+
+    assert notebook.ran == ["quick"]
+
+
+@pytest.mark.parametrize("error", ["ValueError('no')", "SystemExit(3)", "KeyboardInterrupt()"])
+def test_an_error_in_time_is_the_callers(notebook: Notebook, error: str) -> None:
+    notebook.cell(f"@nbckpt.step(timeout_s=20)\ndef wrong():\n    raise {error}")
+
+    with pytest.raises(type(eval(error))):
+        in_a_thread(notebook, "wrong()")
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_items_of_a_map_have_a_time_limit(notebook: Notebook, workers: int) -> None:
+    code = (
+        "@nbckpt.step(timeout_s=0.3)\ndef slow(s):\n    ran(s)\n    time.sleep(s)\n    return s\n"
+        f"found = nbckpt.map(slow, [0, 30, 0.01], workers={workers}, errors='collect')"
+    )
+
+    notebook.cell(code)
+
+    assert notebook.value("found[0]") == [0, None, 0.01]
+    assert notebook.value("[failure.type for failure in found[1]]") == ["TimeoutError"]
 
 
 def test_a_cancelled_call_is_not_kept_and_runs_again(notebook: Notebook) -> None:
