@@ -13,7 +13,7 @@ FEES = frozenset({"web_searches", "storage_searches"})
 _MODALITIES = {
     "TEXT": "text", "AUDIO": "audio", "IMAGE": "image", "DOCUMENT": "image", "VIDEO": "video",
 }  # fmt: skip
-_OWN_ROUNDS = frozenset({"message", "compaction"})
+_OWN_ROUNDS = ("message", "compaction")
 
 
 def units_of(usage: Usage) -> dict[str, float] | None:

@@ -141,7 +141,7 @@ def _renamed(value: Any, place: str, numbers: dict[str, str]) -> Any:
     is_call = (
         place in _CALLS
         or isinstance(value.get("function"), Mapping)
-        or value.get("type") in _CALL_TYPES
+        or value.get("type") in _CALL_TYPES  # of a schema it may be a list
     )
 
     def member(name: str) -> Any:
@@ -158,7 +158,7 @@ _CALL_IDS = frozenset({"call_id", "toolCallId", "toolUseId", "tool_call_id", "to
 """Members that name a tool's call: of OpenAI, Mistral, Ollama; Bedrock; Anthropic."""
 _CALLS = frozenset({"functionCall", "functionResponse", "function_call", "function_response"})
 """Members that are a tool's call or result, with an ``id``: of Gemini."""
-_CALL_TYPES = frozenset({"function_call", "function_call_output", "tool_result", "tool_use"})
+_CALL_TYPES = ("function_call", "function_call_output", "tool_result", "tool_use")
 """Types of what is one: of OpenAI's responses, Anthropic."""
 _OF_TOOLS = (b"call_id", b"function", b"toolUse", b"tool_call", b"tool_use")
 """Texts without one of which a body has no such id."""

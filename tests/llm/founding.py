@@ -16,7 +16,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 from urllib.request import urlopen
 
 from nbckpt.storage.check import check
@@ -27,6 +27,7 @@ from tests.running import environment
 DOCUMENTS = 50
 
 SETUP = """
+import nbckpt
 import openai
 documents = [f"Document {{i}}: the river rises at {{i * 7}} m." for i in range({documents})]
 def messages(i):
@@ -37,33 +38,109 @@ def see(i, text):
     return text
 """
 
-ONE_BY_ONE = """%%checkpoint summaries
-client = openai.OpenAI(max_retries=0)
+CLIENT = """
+client = openai.{kind}(max_retries=0)
+def said(i, **options):
+    asked = dict(model="gpt-5-mini", messages=messages(i), **options)
+    return client.chat.completions.create(**asked)
+def ask(i):
+    return see(i, said(i).choices[0].message.content)
 answers = []
+"""
+
+ONE_BY_ONE = """%%checkpoint summaries
 for i in range(len(documents)):
-    said = client.chat.completions.create(model="gpt-5-mini", messages=messages(i))
-    answers.append(see(i, said.choices[0].message.content))
+    answers.append(ask(i))
 """
 
 STREAMED = """%%checkpoint summaries
-client = openai.OpenAI(max_retries=0)
-answers = []
 for i in range(len(documents)):
-    stream = client.chat.completions.create(model="gpt-5-mini", messages=messages(i), stream=True)
+    stream = said(i, stream=True)
     text = "".join(each.choices[0].delta.content or "" for each in stream)
     answers.append(see(i, text))
 """
 
+SAMPLED = """%%checkpoint summaries
+for i in range(len(documents)):
+    answers.append(see(i, said(0, temperature=1).choices[0].message.content))
+"""
+
+ASKED_ASYNC = """
+async def ask(i):
+    return see(i, (await said(i)).choices[0].message.content)
+"""
+
 AT_ONCE = """%%checkpoint summaries
 import asyncio
-client = openai.AsyncOpenAI(max_retries=0)
 places = asyncio.Semaphore({in_flight})
 async def ask(i):
     async with places:
-        said = await client.chat.completions.create(model="gpt-5-mini", messages=messages(i))
-        return see(i, said.choices[0].message.content)
+        return see(i, (await said(i)).choices[0].message.content)
 answers = await asyncio.gather(*[ask(i) for i in range(len(documents))])
 """
+
+MAPPED = """%%checkpoint summaries
+answers = nbckpt.map(ask, range(len(documents)), workers={in_flight})
+"""
+
+MAPPED_ASYNC = f"""%%checkpoint summaries
+{ASKED_ASYNC}
+answers = await nbckpt.map(ask, range(len(documents)), workers={{in_flight}})
+"""
+
+IN_THREADS = """%%checkpoint summaries
+from concurrent.futures import ThreadPoolExecutor
+with ThreadPoolExecutor({in_flight}) as pool:
+    answers = list(pool.map(ask, range(len(documents))))
+"""
+
+TRACKED = """
+with nbckpt.checkpoint("summaries", vars=["answers"]) as step:
+    for i in step.track(range(len(documents))):
+        answers.append(ask(i))
+"""
+
+STEPS_IN_THREADS = """
+from concurrent.futures import ThreadPoolExecutor
+kept = nbckpt.step(ask)
+with ThreadPoolExecutor({in_flight}) as pool:
+    answers = list(pool.map(kept, range(len(documents))))
+"""
+
+
+class Way(NamedTuple):
+    """One way to ask about all documents.
+
+    Attributes
+    ----------
+    cell
+        Its code.
+    in_flight
+        How many requests may be in flight, and so be paid again, at a kill.
+    kind
+        The client that it uses.
+    """
+
+    cell: str
+    in_flight: int = 1
+    kind: str = "OpenAI"
+
+
+def _way(cell: str, in_flight: int, kind: str = "OpenAI") -> Way:
+    return Way(cell.format(in_flight=in_flight), in_flight, kind)
+
+
+WAYS = {
+    "one by one": Way(ONE_BY_ONE),
+    "streamed": Way(STREAMED),
+    "samples": Way(SAMPLED),
+    "twenty at once": _way(AT_ONCE, 20, "AsyncOpenAI"),
+    "map": _way(MAPPED, 4),
+    "async map": _way(MAPPED_ASYNC, 8, "AsyncOpenAI"),
+    "threads": _way(IN_THREADS, 4),
+    "track": Way(TRACKED),
+    "steps in threads": _way(STEPS_IN_THREADS, 4),
+}
 
 
 WRITE = "open('answers.json', 'w').write(__import__('json').dumps(answers))"
@@ -104,24 +181,21 @@ class Founding:
 
     Attributes
     ----------
-    cell
-        Asks about all documents.
-    in_flight
-        How many requests may be in flight, and so be paid again, at a kill.
+    way
+        How it asks about all documents.
     again
         How many requests were paid again, at most: those in flight at all the kills.
     """
 
     folder: Path
     provider: ProviderProcess
-    cell: str
+    way: Way
     documents: int = DOCUMENTS
-    in_flight: int = 1
     kills: int = 0
 
     @property
     def again(self) -> int:
-        return self.kills * self.in_flight
+        return self.kills * self.way.in_flight
 
     def killed(self, chance: random.Random, times: int) -> None:
         """Run to the end; killed about so often on the way, at random instants."""
@@ -145,6 +219,7 @@ class Founding:
             for setup in (
                 f"%load_ext nbckpt\n__import__('os').environ.update({paths!r})",
                 SETUP.format(documents=self.documents),
+                CLIENT.format(kind=self.way.kind),
             ):
                 ran = kernel.run(setup)
                 assert ran.ok, ran.error
@@ -152,7 +227,7 @@ class Founding:
             killer = threading.Thread(target=self._kill, args=[kernel, answers, later_s, done])
             killer.start()
             try:
-                ran = kernel.run(self.cell, cell_id="summaries")
+                ran = kernel.run(self.way.cell, cell_id="summaries")
                 assert ran.ok, ran.error
                 kernel.run(WRITE)
             except KernelDiedError:

@@ -21,7 +21,7 @@ from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
 from tests.kernels import Kernel, KernelDiedError
 from tests.llm.asking import records_of
-from tests.llm.founding import Founding, ProviderProcess
+from tests.llm.founding import MAPPED, Founding, ProviderProcess, Way
 from tests.notebooks import define
 
 ASK = """
@@ -138,21 +138,14 @@ def test_what_a_map_in_threads_costs_belongs_to_its_step(
 
 # -- deaths
 
-MAPPED = """%%checkpoint summaries
-client = openai.OpenAI(max_retries=0)
-def ask(i):
-    said = client.chat.completions.create(model="gpt-5-mini", messages=messages(i))
-    return see(i, said.choices[0].message.content)
-answers = __import__("nbckpt").map(ask, range(len(documents)), workers=20)
-"""
-
 
 @pytest.mark.slow
 def test_killed_with_twenty_items_in_work_no_more_than_those_are_paid_again(
     tmp_path: Path,
 ) -> None:
     with ProviderProcess("--first", "0.05") as provider:
-        founding = Founding(tmp_path, provider, MAPPED, documents=60, in_flight=20)
+        way = Way(MAPPED.format(in_flight=20), 20)
+        founding = Founding(tmp_path, provider, way, documents=60)
         founding.killed(random.Random(7), 2)
         founding.check_end()
         assert founding.kills
