@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 _HOSTS = (
@@ -76,6 +77,7 @@ def watched(place: str) -> bool:
     return _WATCHED.search(place) is not None
 
 
+@lru_cache(1024)
 def owner_of(host: str) -> str | None:
     """The provider that a host belongs to; None if no table tells which of its paths are calls."""
     for ending, provider in _HOSTS:
@@ -92,15 +94,18 @@ def sdk_of(headers: Iterable[tuple[Any, Any]]) -> str | None:
     for name, value in headers:
         match _text(name).lower():
             case "user-agent":
-                said = _text(value)
-                for pattern, provider in _SDKS:
-                    if pattern.search(said):
-                        return provider
+                if (provider := _sdk_named(_text(value))) is not None:
+                    return provider
             case "x-goog-upload-command":
                 return "gcp.gemini"
             case "authorization" if _SIGNED in _text(value):
                 return "aws.bedrock"
     return None
+
+
+@lru_cache(256)
+def _sdk_named(user_agent: str) -> str | None:
+    return next((owner for pattern, owner in _SDKS if pattern.search(user_agent)), None)
 
 
 def _text(value: Any) -> str:

@@ -171,6 +171,7 @@ class _Blob:
         self._tell_damaged = damaged
         self.damaged: tuple[Name, Place] | None = None
         self._cipher = cipher
+        self._expander = Expander(cipher)  # of the thread that reads
 
     def root(self) -> list[Part]:
         """Its parts, as its tree's root names them."""
@@ -291,15 +292,20 @@ class _Blob:
         length = min(SPAN_BYTES, sum(place.length for place in places))
         spans = list(spans_of(names, places))
 
+        def fill(span: Span, scratch: memoryview, expander: Expander) -> None:
+            for at, data in self._chunks(span, scratch, expander):
+                memory[at : at + len(data)] = data
+
         def work(pieces: Pieces) -> None:
             scratch = memoryview(bytearray(length))
             expander = Expander(self._cipher)
             while (number := pieces.take()) is not None:
                 breathe()
-                for at, data in self._chunks(spans[number], scratch, expander):
-                    memory[at : at + len(data)] = data
+                fill(spans[number], scratch, expander)
 
-        if spans:
+        if len(spans) == 1:
+            fill(spans[0], memoryview(bytearray(length)), self._expander)
+        elif spans:
             each(len(spans), work, threads=threads_for(len(spans), enough=PARALLEL_SPANS))
         return memory
 

@@ -38,6 +38,10 @@ class Span(NamedTuple):
 
 def spans_of(names: Sequence[Name], places: Sequence[Place]) -> Iterator[Span]:
     """The chunks of a part, neighbours together, in the order of the part."""
+    if len(names) == 1:  # of most blobs
+        (name,), (place,) = names, places
+        yield Span(place.pack, place.offset, place.length, [(0, name, place)])
+        return
     open_: list[tuple[int, Name, Place]] = []
     pack, start, end, at = "", 0, 0, 0
     for name, place in zip(names, places, strict=True):
