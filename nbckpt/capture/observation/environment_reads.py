@@ -78,13 +78,18 @@ def read_of(named: Named, before: Mapping[str, str], has_commands: bool) -> dict
 
 _known: set[str] = set()
 _users: set[str] = set()
+_newest: tuple[int, str | None] = 0, None
 
 
 def _users_modules() -> set[str]:
     """The last parts of the names of the user's modules that were loaded; each is judged once."""
-    new = sys.modules.keys() - _known
-    _known.update(new)
-    _users.update(name.rpartition(".")[2] for name in new if is_users_module(name))
+    global _newest  # noqa: PLW0603  # most cells import nothing, and thousands of names are known
+    newest = len(sys.modules), next(reversed(sys.modules), None)
+    if newest != _newest:
+        new = sys.modules.keys() - _known
+        _known.update(new)
+        _users.update(name.rpartition(".")[2] for name in new if is_users_module(name))
+        _newest = newest
     return _users
 
 
