@@ -101,6 +101,27 @@ def test_a_secret_of_the_environment_is_written_nowhere_and_is_there_again(
     assert holding(Path(".nbckpt"), VALUE) == set()
 
 
+@pytest.mark.slow
+def test_of_a_session_with_a_secret_in_each_place_none_is_written(
+    shell: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secrets = [f"{VALUE}-{n}" for n in range(len(PLACES))]
+    cells = ["import os"]
+    for n, (secret, source) in enumerate(zip(secrets, PLACES.values(), strict=True)):
+        monkeypatch.setenv(f"SERVICE_{n}_API_KEY", secret)
+        read = f"S = os.environ['SERVICE_{n}_API_KEY']"
+        cells += [read, f"%%checkpoint place-{n}\n{source}\nx_{n} = x"]
+    for _ in range(2):
+        shell.run_line_magic("nbckpt", "auto on")
+        for cell in cells:
+            run(shell, cell)
+        current_session.session().wait()
+        restart(shell)
+
+    assert holding(Path(".nbckpt"), "SERVICE_3_API_KEY")
+    assert holding(Path(".nbckpt"), *secrets) == set()
+
+
 def test_an_error_with_a_secret_is_written_without_it(shell: Any) -> None:
     for source in (
         f"%%checkpoint a\nimport os\nraise ValueError(os.environ[{KEY!r}])",
