@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -85,8 +86,17 @@ def usage_of(values: Iterable[Any], tier: str = "", *, thinks_beside: bool = Tru
             if calls := _tool_calls(part):
                 beside[TOOL_CALLS] = calls
     if told:
-        told = beside | told
+        told = beside | {name: _finite(figure) for name, figure in told.items()}
     return Usage(*_tokens(told, thinks_beside=thinks_beside), model, told)
+
+
+def _finite(told: Any) -> Any:
+    """What an answer tells, with None for a number without end, which a record cannot hold."""
+    if isinstance(told, dict):
+        return {name: _finite(inner) for name, inner in told.items()}
+    if isinstance(told, list):
+        return [_finite(inner) for inner in told]
+    return told if not isinstance(told, float) or math.isfinite(told) else None
 
 
 def _parts(value: Any) -> Iterator[Mapping[str, Any]]:
