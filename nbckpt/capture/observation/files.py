@@ -33,6 +33,7 @@ from nbckpt.capture.observation.file_states import TICK_NS, changed_since
 from nbckpt.capture.observation.folder_looks import asked_by
 from nbckpt.capture.observation.library_versions import version_of, versions_of
 from nbckpt.capture.observation.named_files import Named, scripts_of
+from nbckpt.capture.observation.named_paths import NamedPaths
 from nbckpt.capture.observation.observer import Ran
 from nbckpt.capture.observation.places import (
     Places,
@@ -216,12 +217,13 @@ class Files(Audited):
         named = Named(tree, reads, namespace)
         has_commands = bool(found.commands)
         found.environment = environment_reads.read_of(named, use.environment, has_commands)
-        for text in named.paths(has_commands=has_commands):
+        paths = NamedPaths(named)
+        for text in paths.found(has_commands=has_commands):
             self._add(found, text, use.folder, is_named=True)
-        for pattern in named.patterns:
+        for pattern in paths.patterns:
             found.globs[pattern] = matches_digest(pattern, use.folder)
             found.is_relative = found.is_relative or not os.path.isabs(pattern)  # noqa: PTH117
-        for text in named.folders():
+        for text in paths.folders():
             path = self._absolute(found, text, use.folder, is_named=True)
             if path and not any(file.startswith(f"{path}/") for file in found.files):
                 found.trees[path] = None

@@ -1,7 +1,7 @@
-"""Files that code names without Python's opening them: Arrow, polars, DuckDB and others do.
+"""Names in code of files that Arrow, polars, DuckDB and others open without Python.
 
-A text or path among the constants of a cell, of the user's functions that it calls, and in the
-variables that it reads is looked for on the disk; so is what stands in quotes inside of a query.
+They are the texts and paths among the constants of a cell, of the user's functions that it calls,
+and in the variables that it reads. `named_paths` looks for them on the disk.
 """
 
 from __future__ import annotations
@@ -9,17 +9,15 @@ from __future__ import annotations
 import ast
 import glob
 import os
-import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import chain, islice
 from pathlib import PurePath
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-from nbckpt.capture.observation.folder_looks import matches_of
 from nbckpt.capture.observation.texts_of_libraries import column_items, texts_of
 from nbckpt.fingerprint.code import nodes_of
 from nbckpt.fingerprint.values.homes import (
@@ -37,14 +35,8 @@ MAX_TEXTS = 500
 MAX_ASKED = 5_000
 """The same, and elements of one container, of a cell that asks for files without opening them."""
 
-MAX_REMEMBERED = 2_048
-"""Letters of a text of which is remembered whether it may be a query."""
-
 MAX_PATH = 1_000
 """Letters of a path; a longer text is none."""
-
-LONGEST_NAME = 255
-"""Letters of a file's name: NAME_MAX of Linux and macOS, in bytes."""
 
 MAX_ITEMS = 1_000
 """Elements of a container to look at."""
@@ -58,14 +50,6 @@ ASKS = frozenset(
 )
 """Calls that ask for a file without opening it: an absent one is an answer."""
 
-_FOLDERS = """
-    read_parquet scan_parquet read_csv scan_csv dataset ParquetDataset read_table load_dataset
-    load_from_disk open_zarr open_mfdataset from_parquet read_ipc scan_ipc read_ndjson scan_ndjson
-    read_json from_pretrained open_group scan_delta read_delta scan_iceberg load_model
-"""
-READS_FOLDERS = frozenset(_FOLDERS.split())
-"""Calls that read all of a folder."""
-
 _WRAPPERS: Mapping[type, str] = {
     property: "fget",
     cached_property: "func",
@@ -75,11 +59,6 @@ _WRAPPERS: Mapping[type, str] = {
 """What wraps a function of a class → where that has it."""
 _PATHS = (str, bytes)
 _NO_TEXTS = ATOMS - {*_PATHS}
-
-_QUOTED = re.compile(r"'([^'\n]{2,400})'|\"([^\"\n]{2,400})\"|\[([^\[\]\n]{2,400})\]")
-_QUERY = re.compile(r"\b(from|join|copy|attach|read_\w+|scan_\w+)\b", re.IGNORECASE)
-_WILD = re.compile(r"[*?\[]")
-_SUFFIX = re.compile(r"\.\w{1,8}$")
 
 
 def _is_environment(value: object) -> bool:
@@ -96,8 +75,6 @@ class Named:
         In the order in which they were met, each once.
     calls
         Attributes and functions that the code mentions.
-    patterns
-        Patterns that were met by `paths`.
     asks
         True if files are asked for without being opened.
     is_full
@@ -110,7 +87,6 @@ class Named:
         self.texts: dict[str, None] = {}
         self.calls: set[str] = set()
         self.asks = False
-        self.patterns: dict[str, None] = {}
         self.is_full = self.uses_modules = False
         self._followed: set[str] = set()
         self.namespace = namespace
@@ -315,58 +291,6 @@ class Named:
                     self._call(*code.co_names)
                     waiting += [c for c in code.co_consts if isinstance(c, CodeType)]
 
-    def paths(self, *, has_commands: bool = False) -> Iterator[str]:
-        """Paths that are named: of files that are there, or that the code asks for.
-
-        Parameters
-        ----------
-        has_commands
-            Whether processes were started: texts may be command lines.
-        """
-        if not self.has_calls:
-            return
-        texts = [text for text in self.texts if _may_be_path(text)]
-        folders = [text for text in texts if os.path.isdir(text)]  # noqa: PTH112  # texts
-        asks = self.asks
-        for place, text in enumerate(texts):
-            yield from self._paths_of(text, asks=asks)
-            if folders and place < MAX_TEXTS and not os.path.isabs(text):  # noqa: PTH117  # texts
-                for folder in folders[:20]:
-                    whole = os.path.join(folder, text)  # noqa: PTH118  # texts
-                    yield from self._paths_of(whole, asks=asks)
-        for text in self.texts:
-            if _may_quote(text):
-                yield from self._quoted(text)
-        for text in (t for t in self.texts if has_commands and " " in t):
-            for word in text.replace("'", " ").replace('"', " ").split()[:1_000]:
-                if _may_be_path(word) and os.path.isfile(word):  # noqa: PTH113  # texts
-                    yield word
-
-    def _paths_of(self, text: str, *, asks: bool) -> Iterator[str]:
-        if os.path.isfile(text):  # noqa: PTH113  # texts all the way
-            yield text
-        elif _WILD.search(text) and text.strip("*?/. "):
-            matches = matches_of(text)
-            if matches or "/" in text or _SUFFIX.search(text):
-                self.patterns[text] = None
-            yield from matches
-        elif asks and " " not in text:
-            yield text
-
-    def _quoted(self, text: str) -> Iterator[str]:
-        for match in islice(_QUOTED.finditer(text), MAX_ITEMS):
-            inside = next(filter(None, match.groups()), "")
-            for part in inside.split(", "):
-                if _may_be_path(part):
-                    yield from self._paths_of(part, asks=False)
-
-    def folders(self) -> list[str]:
-        """Folders that are named where the code calls what reads all of a folder."""
-        if READS_FOLDERS.isdisjoint(self.calls):
-            return []
-        texts = [text for text in self.texts if _may_be_path(text)]
-        return [text for text in texts if os.path.isdir(text)]  # noqa: PTH112  # texts
-
 
 def _running(tree: ast.Module) -> Iterator[ast.AST]:
     """The nodes of a cell that run with it: not the bodies of functions that it defines."""
@@ -381,31 +305,6 @@ def _running(tree: ast.Module) -> Iterator[ast.AST]:
             waiting += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
         else:
             waiting += ast.iter_child_nodes(node)
-
-
-def _may_be_path(text: str) -> bool:
-    length = len(text)
-    if length >= MAX_PATH or (
-        length > LONGEST_NAME
-        and "/" not in text
-        and "[" not in text
-        and length - text.count("*") > LONGEST_NAME
-    ):
-        return False
-    return "\n" not in text and "\0" not in text and "://" not in text
-
-
-def _may_quote(text: str) -> bool:
-    """True if what stands in quotes inside of a text may be a file."""
-    return _is_query_known(text) if len(text) <= MAX_REMEMBERED else _is_query(text)
-
-
-def _is_query(text: str) -> bool:
-    return "\n" in text or _QUERY.search(text) is not None
-
-
-_is_query_known = lru_cache(2_048)(_is_query)
-"""The texts of a long list are met by each cell that reads it."""
 
 
 def scripts_of(tree: ast.Module) -> Iterator[str]:

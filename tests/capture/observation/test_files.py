@@ -122,11 +122,12 @@ def test_a_file_that_appears_makes_those_run_that_looked_for_it(tmp_path: Path) 
 
 ASKS_OF_COLUMN = """
 from nbckpt.capture.observation.named_files import Named
+from nbckpt.capture.observation.named_paths import NamedPaths
 import ast, os, pandas as pd
 column = pd.Series(["first", "second"])
 def ask(path): return os.path.isfile(path)
 named = Named(ast.parse("y = [ask(p) for p in column]"), {"ask", "column"}, globals())
-print(*sorted({"first", "second"} & set(named.paths())))
+print(*sorted({"first", "second"} & set(NamedPaths(named).found())))
 """
 
 
