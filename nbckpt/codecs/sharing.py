@@ -29,7 +29,7 @@ _IMMUTABLE: frozenset[type] = frozenset(
         datetime.date, datetime.time, datetime.datetime, datetime.timedelta, datetime.timezone,
         decimal.Decimal, uuid.UUID, re.Pattern,
         pathlib.PurePosixPath, pathlib.PureWindowsPath, pathlib.PosixPath, pathlib.WindowsPath,
-        types.CodeType, types.BuiltinFunctionType, types.GenericAlias,
+        types.CodeType, types.BuiltinFunctionType, types.GenericAlias, types.UnionType,
         types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType,
         types.GetSetDescriptorType, types.MemberDescriptorType, types.MappingProxyType,
         logging.Logger, logging.RootLogger,
@@ -46,6 +46,8 @@ _IMMUTABLE_ELSEWHERE = {
     "sympy": ("Basic",),
     "sympy.polys.domains.domain": ("Domain",),
     "zoneinfo": ("ZoneInfo",),
+    # `List[str]`, `Union`: what a type variable stands for in one is judged by itself.
+    "typing": ("_BaseGenericAlias", "_SpecialForm", "ForwardRef"),
 }
 """Immutable classes of packages that are never imported to ask about them."""
 

@@ -278,13 +278,13 @@ class Walk:
         self.text(value.__module__, value.__qualname__)
         if value.__module__ == "__main__":
             self.text(*(base.__qualname__ for base in value.__mro__))
-            for name, item in vars(value).items():
-                if name == "__slotnames__":
-                    continue  # `copyreg` leaves it where an instance was pickled
+            # Special members of a class that a function made stand where that has put them.
+            for name, item in sorted(vars(value).items(), key=lambda of: of[0] * (of[0][:2] == "__")):
+                if name in ("__slotnames__", "__module__", "__firstlineno__"):
+                    continue  # `copyreg` leaves the first; the others stand where they were set
                 if type(item) in (types.FunctionType, int, float, str, tuple, list, dict):
                     self.text(name)
-                    if name not in ("__module__", "__firstlineno__"):
-                        self.value(item)
+                    self.value(item)
 
     def function(self, value: types.FunctionType) -> None:
         self.text(value.__module__, value.__qualname__)
