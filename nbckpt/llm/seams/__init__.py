@@ -13,6 +13,7 @@ from functools import partial
 from importlib import import_module
 from types import ModuleType
 
+from nbckpt.llm import current
 from nbckpt.llm.seams import importing
 from nbckpt.runtime.context import awaited_with, called_with
 
@@ -25,7 +26,9 @@ SEAMS = {
     "grpc": "nbckpt.llm.seams.connecting",
     "curl_cffi": "nbckpt.llm.seams.connecting",
     "pycurl": "nbckpt.llm.seams.connecting",
-    "multiprocessing.process": "nbckpt.llm.seams.connecting",
+    "multiprocessing.process": "nbckpt.llm.seams.process_starts",
+    "subprocess": "nbckpt.llm.seams.process_starts",
+    "ptyprocess.ptyprocess": "nbckpt.llm.seams.process_starts",
 }
 """Library → the module whose `patch` takes it."""
 
@@ -81,6 +84,8 @@ def notify(module: ModuleType, problem: Exception | str) -> None:
         f"model calls through {module.__name__} {version} are NOT recorded: {problem}; "
         "use a version that nbckpt knows, or `%nbckpt record off`"
     )
-    if told not in missed:
+    if (parent := current.parent()) is not None:
+        parent.notify_missed(told, told)
+    elif told not in missed:
         missed.append(told)
         warnings.warn(told, stacklevel=2)
