@@ -1,0 +1,129 @@
+"""Requests that child processes send: functions for pools, and a script (``LIBRARY PROMPT…``)."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+MODEL = "gpt-5-mini"
+
+
+def url() -> str:
+    """Where chat completions are asked for."""
+    return f"{os.environ['OPENAI_BASE_URL']}/chat/completions"
+
+
+def body(prompt: str, **more: object) -> dict[str, object]:
+    return {"model": MODEL, "messages": [{"role": "user", "content": prompt}], **more}
+
+
+def by_httpx(prompt: str) -> str:
+    import httpx
+
+    answer = httpx.post(url(), json=body(prompt), timeout=60)
+    return str(answer.json()["choices"][0]["message"]["content"])
+
+
+def by_requests(prompt: str) -> str:
+    import requests
+
+    answer = requests.post(url(), json=body(prompt), timeout=60)
+    return str(answer.json()["choices"][0]["message"]["content"])
+
+
+def by_aiohttp(prompt: str) -> str:
+    import asyncio
+
+    import aiohttp
+
+    async def ask() -> str:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(url(), json=body(prompt)) as answer,
+        ):
+            found = await answer.json()
+            return str(found["choices"][0]["message"]["content"])
+
+    return asyncio.run(ask())
+
+
+def by_openai(prompt: str) -> str:
+    import openai
+
+    with openai.OpenAI(max_retries=0) as client:
+        said: list = [{"role": "user", "content": prompt}]
+        answer = client.chat.completions.create(model=MODEL, messages=said)
+        return str(answer.choices[0].message.content)
+
+
+def by_stream(prompt: str) -> str:
+    import openai
+
+    with openai.OpenAI(max_retries=0) as client:
+        said: list = [{"role": "user", "content": prompt}]
+        stream = client.chat.completions.create(model=MODEL, messages=said, stream=True)
+        return "".join(each.choices[0].delta.content or "" for each in stream)
+
+
+def by_tasks(prompt: str) -> str:
+    """Twenty at once; their answers, in order."""
+    import asyncio
+
+    import openai
+
+    async def ask(client: openai.AsyncOpenAI, n: int) -> str:
+        said: list = [{"role": "user", "content": f"{prompt} {n}"}]
+        answer = await client.chat.completions.create(model=MODEL, messages=said)
+        return str(answer.choices[0].message.content)
+
+    async def ask_all() -> str:
+        async with openai.AsyncOpenAI(max_retries=0) as client:
+            return " ".join(await asyncio.gather(*(ask(client, n) for n in range(20))))
+
+    return asyncio.run(ask_all())
+
+
+def off(prompt: str) -> str:
+    """Asked in a block in which nothing is recorded."""
+    import nbckpt
+
+    with nbckpt.recording("off"):
+        return by_httpx(prompt)
+
+
+def after_a_fork(prompt: str) -> str:
+    """Asked by a process that this one forks when it has asked, too."""
+    import multiprocessing
+
+    first = by_httpx(prompt)
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        return f"{first} {pool.map(by_httpx, [prompt])[0]}"
+
+
+def forever(prompt: str) -> str:
+    """Asked until this process is killed, once a moment."""
+    Path("pid").write_text(str(os.getpid()))
+    while True:
+        by_httpx(prompt)
+        time.sleep(0.02)
+
+
+WAYS: dict[str, Callable[[str], str]] = {
+    way.__name__: way
+    for way in (
+        *(by_httpx, by_requests, by_aiohttp, by_openai, by_stream, by_tasks),
+        *(off, after_a_fork, forever),
+    )
+}
+
+
+def main(way: str, *prompts: str) -> None:
+    for prompt in prompts:
+        print(WAYS[way](prompt), flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
