@@ -17,7 +17,8 @@ def url() -> str:
 
 
 def body(prompt: str, **more: object) -> dict[str, object]:
-    return {"model": MODEL, "messages": [{"role": "user", "content": prompt}], **more}
+    said = [{"role": "user", "content": prompt}]
+    return {"model": MODEL, "messages": said, "max_tokens": 100, **more}
 
 
 def by_httpx(prompt: str) -> str:
@@ -103,19 +104,33 @@ def after_a_fork(prompt: str) -> str:
         return f"{first} {pool.map(by_httpx, [prompt])[0]}"
 
 
-def forever(prompt: str) -> str:
-    """Asked until this process is killed, once a moment."""
+def to_the_end(prompt: str) -> str:
+    """Asked until the file `stop` is there; the name of the error that ends it, or the last answer."""
+    import nbckpt
+
+    answer = ""
+    try:
+        while not Path("stop").exists():
+            answer = by_httpx(prompt)
+            with Path("answers").open("a") as file:
+                file.write(f"{answer}\n")
+            time.sleep(0.02)
+    except (nbckpt.BudgetError, nbckpt.ReplayError) as stop:
+        return type(stop).__name__
+    return answer
+
+
+def slowly(prompt: str) -> str:
+    """Asked by a process whose id stands in a file then."""
     Path("pid").write_text(str(os.getpid()))
-    while True:
-        by_httpx(prompt)
-        time.sleep(0.02)
+    return by_httpx(prompt)
 
 
 WAYS: dict[str, Callable[[str], str]] = {
     way.__name__: way
     for way in (
         *(by_httpx, by_requests, by_aiohttp, by_openai, by_stream, by_tasks),
-        *(off, after_a_fork, forever),
+        *(off, after_a_fork, to_the_end, slowly),
     )
 }
 

@@ -6,9 +6,9 @@ import os
 import re
 import shlex
 import shutil
+import site
 import sys
 from collections.abc import Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +129,9 @@ def _has_hook(words: Sequence[str], env: Mapping[Any, Any] | None) -> bool:
     return Path(found).absolute().parent in folders and _is_installed()
 
 
-@cache
 def _is_installed() -> bool:
-    return any((Path(folder) / HOOK).exists() for folder in sys.path if "-packages" in folder)
+    """True if the hook lies where Python looks for it: not in each folder of `sys.path`."""
+    folders = site.getsitepackages()
+    if site.ENABLE_USER_SITE:
+        folders.append(site.getusersitepackages())
+    return any((Path(folder) / HOOK).exists() for folder in folders)
