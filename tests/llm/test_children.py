@@ -8,6 +8,7 @@ import os
 import site
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -155,10 +156,16 @@ def by_terminal(way: str, prompts: Sequence[str]) -> list[str]:
     return said.decode().splitlines()
 
 
+def by_system(way: str, prompts: Sequence[str]) -> list[str]:
+    with tempfile.NamedTemporaryFile() as file:
+        os.system(f"{sys.executable} {SCRIPT} {way} {' '.join(prompts)} > {file.name}")
+        return Path(file.name).read_text().splitlines()
+
+
 Start = Callable[[str, Sequence[str]], list[str]]
 STARTS: list[Start] = [
     *(by_pool, by_fork_server, by_executor, by_loky),
-    *(by_command, by_command_with_environment, by_shell, by_task, by_terminal),
+    *(by_command, by_command_with_environment, by_shell, by_task, by_terminal, by_system),
 ]
 
 

@@ -20,6 +20,8 @@ HOOK = "nbckpt.pth"
 _PYTHON = re.compile(
     r"(python|pypy)[\d.]*w?|i?python\d|uvx?|conda|(micro)?mamba|pixi|poetry|pipenv"
 )
+_COMMANDS = ("args", "argv", "command")
+"""Arguments in which a command stands."""
 _ASSIGNED = re.compile(r"\w+=")
 _NO_SITE = re.compile(r"-[A-Za-z]*S")
 
@@ -30,7 +32,7 @@ def of_command(arguments: Mapping[str, Any]) -> str | None:
     Parameters
     ----------
     arguments
-        Those of `subprocess.Popen`, or of `ptyprocess.PtyProcess.spawn`, by name.
+        Those of `subprocess.Popen`, `ptyprocess.PtyProcess.spawn` or `os.system`, by name.
     """
     place = scope.here()
     if place.scope is None:
@@ -86,14 +88,15 @@ def _executable(method: str) -> str:
 
 def _words(arguments: Mapping[str, Any]) -> list[str]:
     """The words of a command; of one for a shell, those of its first command."""
-    given: Any = arguments.get("argv", arguments.get("args"))
-    program = arguments.get("executable")
+    given: Any = next((arguments[name] for name in _COMMANDS if name in arguments), ())
+    program, is_for_shell = arguments.get("executable"), bool(arguments.get("shell"))
+    is_for_shell |= "command" in arguments
     is_text = isinstance(given, str | bytes | os.PathLike)
     words = [os.fsdecode(word) for word in ([given] if is_text else given)]
-    if program is not None and not arguments.get("shell"):
+    if program is not None and not is_for_shell:
         words[0] = os.fsdecode(program)
-    if arguments.get("shell") or (len(words) > 2 and words[1] == "-c" and _is_shell(words[0])):
-        words = _split(words[0] if arguments.get("shell") else words[2])
+    if is_for_shell or (len(words) > 2 and words[1] == "-c" and _is_shell(words[0])):
+        return _split(words[0] if is_for_shell else words[2])
     return words
 
 

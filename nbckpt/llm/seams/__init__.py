@@ -26,6 +26,7 @@ SEAMS = {
     "grpc": "nbckpt.llm.seams.connecting",
     "curl_cffi": "nbckpt.llm.seams.connecting",
     "pycurl": "nbckpt.llm.seams.connecting",
+    "os": "nbckpt.llm.seams.process_starts",
     "multiprocessing.process": "nbckpt.llm.seams.process_starts",
     "subprocess": "nbckpt.llm.seams.process_starts",
     "ptyprocess.ptyprocess": "nbckpt.llm.seams.process_starts",

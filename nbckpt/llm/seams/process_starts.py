@@ -19,11 +19,12 @@ from nbckpt.llm.child_processes.ipc_frames import VARIABLE
 from nbckpt.runtime.interrupts import allowed, held
 
 _STARTS = {
+    "os": ("", "system"),
     "subprocess": ("Popen", "__init__"),
     "multiprocessing.process": ("BaseProcess", "start"),
     "ptyprocess.ptyprocess": ("PtyProcess", "spawn"),
 }
-"""Library → its class, and the method by which it starts a process."""
+"""Library → its class, or nothing, and the function by which it starts a process."""
 _LONGEST_START_S = 10.0
 """Seconds that another thread's start may hold up one; then it is started as without nbckpt."""
 _changing = threading.RLock()
@@ -37,11 +38,10 @@ def patch(module: ModuleType) -> None:
     AttributeError
         If the library is not as it is known here: nothing was changed.
     """
-    name, method = _STARTS[module.__name__]
-    owner = getattr(module, name)
+    owner, method = _place_in(module)
     original = owner.__dict__.get(method)
     if original is None:
-        message = f"{name} has no {method}"
+        message = f"{owner.__name__} has no {method}"
         raise AttributeError(message)
     is_of_class = isinstance(original, classmethod)
     function = original.__func__ if is_of_class else original
@@ -50,15 +50,21 @@ def patch(module: ModuleType) -> None:
     starting = _starting if method == "start" else _starting_command
     replaced: Any = wraps(function)(starting(function))
     replaced.original = original
+    if owner is module:  # a variable that holds it is kept by name
+        replaced.__module__ = module.__name__
     setattr(owner, method, classmethod(replaced) if is_of_class else replaced)
 
 
 def unpatch(module: ModuleType) -> None:
     """Have the library be as it was, unless somebody else has patched it since."""
-    name, method = _STARTS[module.__name__]
-    owner = getattr(module, name)
+    owner, method = _place_in(module)
     if original := getattr(getattr(owner, method, None), "original", None):
         setattr(owner, method, original)
+
+
+def _place_in(module: ModuleType) -> tuple[Any, str]:
+    name, method = _STARTS[module.__name__]
+    return (getattr(module, name) if name else module), method
 
 
 def _starting(original: Any) -> Any:
@@ -79,14 +85,14 @@ def _starting_command(original: Any) -> Any:
     """A command, which has the environment that it is given, or else that of this process."""
     signature = inspect.signature(original)
 
-    def start(self: Any, *given: Any, **options: Any) -> Any:
-        bound = _bound(signature, self, *given, **options) if current.has_session() else None
+    def start(*given: Any, **options: Any) -> Any:
+        bound = _bound(signature, *given, **options) if current.has_session() else None
         value = None if bound is None else _value("of_command", bound.arguments)
         if bound is None or value is None:
-            return original(self, *given, **options)
+            return original(*given, **options)
         env = bound.arguments.get("env")
         if env is None:
-            return _with_variable(value, original, self, *given, **options)
+            return _with_variable(value, original, *given, **options)
         bound.arguments["env"] = {**env, VARIABLE: value}
         return original(*bound.args, **bound.kwargs)
 
