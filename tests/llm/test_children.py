@@ -449,6 +449,7 @@ def test_where_the_hook_is_not_installed_it_is_told_once(
     ("words", "way"),
     [
         (["{other}/python3.12", "x.py"], "python3.12"),
+        (["{here}3.99", "x.py"], "python3.99"),
         (["{other}/uv", "run", "x.py"], "uv"),
         ("STAGE=test {other}/python3 x.py && true", "python3"),
         (["bash", "-c", "{other}/python x.py"], "python"),
@@ -465,6 +466,8 @@ def test_a_python_that_does_not_look_for_its_parent_is_told(
     for name in ("python", "python3", "python3.12", "uv", "git"):
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)
+    Path(f"{sys.executable}3.99").unlink(missing_ok=True)
+    Path(f"{sys.executable}3.99").symlink_to(tmp_path / "python")
     named = {"other": tmp_path, "here": sys.executable}
     command: Any = [w.format(**named) for w in words] if isinstance(words, list) else ""
     with scope.entered("step"):

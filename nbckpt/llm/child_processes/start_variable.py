@@ -20,6 +20,7 @@ HOOK = "nbckpt.pth"
 _PYTHON = re.compile(
     r"(python|pypy)[\d.]*w?|i?python\d|uvx?|conda|(micro)?mamba|pixi|poetry|pipenv"
 )
+_VERSION = re.compile(r"\d+\.\d+")
 _COMMANDS = ("args", "argv", "command")
 """Arguments in which a command stands."""
 _ASSIGNED = re.compile(r"\w+=")
@@ -128,7 +129,10 @@ def _has_hook(words: Sequence[str], env: Mapping[Any, Any] | None) -> bool:
             break
         if _NO_SITE.fullmatch(word):
             return False
-    folders = {Path(sys.executable).parent, Path(sys.prefix, "bin")}
+    version = _VERSION.search(Path(found).name)
+    if version and version[0] != f"{sys.version_info.major}.{sys.version_info.minor}":
+        return False
+    folders = {Path(sys.executable or "").parent, Path(sys.prefix, "bin")}
     return Path(found).absolute().parent in folders and _is_installed()
 
 
