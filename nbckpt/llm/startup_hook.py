@@ -31,4 +31,4 @@ def follow() -> None:
         return ParentClient(address)
 
     current.follow(made)
-    seams.install()
+    seams.install(seams.CALLS)  # what a process of this one starts has the variable from it

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Collection
 from contextvars import ContextVar
 from functools import partial
 from importlib import import_module
@@ -32,6 +33,8 @@ SEAMS = {
     "ptyprocess.ptyprocess": "nbckpt.llm.seams.process_starts",
 }
 """Library → the module whose `patch` takes it."""
+CALLS = frozenset(name for name, seam in SEAMS.items() if not seam.endswith(".process_starts"))
+"""Those that ask models."""
 
 missed: list[str] = []
 """Why the calls of a library are not seen."""
@@ -39,12 +42,12 @@ missed: list[str] = []
 _inside: ContextVar[bool] = ContextVar("nbckpt_inside", default=False)
 
 
-def install() -> None:
-    """See the calls of all libraries, those that are imported later, too."""
-    for library in SEAMS:
+def install(libraries: Collection[str] = tuple(SEAMS)) -> None:
+    """See the calls of libraries, those that are imported later, too."""
+    for library in libraries:
         if (module := sys.modules.get(library)) is not None:
             _patch(module)
-    importing.follow(SEAMS, _patch)
+    importing.follow(libraries, _patch)
 
 
 def uninstall() -> None:
