@@ -87,6 +87,29 @@ def by_tasks(prompt: str) -> str:
     return asyncio.run(ask_all())
 
 
+def in_threads(prompt: str) -> str:
+    """Asked by three threads at once."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(3) as pool:
+        return "|".join(pool.map(by_httpx, [prompt] * 3))
+
+
+def in_tasks(prompt: str) -> str:
+    """Asked by three tasks at once."""
+    import asyncio
+
+    import httpx
+
+    async def ask_all() -> str:
+        async with httpx.AsyncClient(timeout=60) as client:
+            asked = (client.post(url(), json=body(prompt)) for _ in range(3))
+            answers = [answer.json() for answer in await asyncio.gather(*asked)]
+            return "|".join(a["choices"][0]["message"]["content"] for a in answers)
+
+    return asyncio.run(ask_all())
+
+
 def off(prompt: str) -> str:
     """Asked in a block in which nothing is recorded."""
     import nbckpt
@@ -130,7 +153,7 @@ WAYS: dict[str, Callable[[str], str]] = {
     way.__name__: way
     for way in (
         *(by_httpx, by_requests, by_aiohttp, by_openai, by_stream, by_tasks),
-        *(off, after_a_fork, to_the_end, slowly),
+        *(in_threads, in_tasks, off, after_a_fork, to_the_end, slowly),
     )
 }
 

@@ -240,6 +240,19 @@ def test_a_pool_that_lives_on_records_under_the_step_that_runs(
     assert provider.answered == 8
 
 
+def test_a_block_holds_for_a_process_that_was_started_before_it(
+    provider: Provider, recorded: Session
+) -> None:
+    with scope.entered("step"), multiprocessing.get_context("spawn").Pool(1) as pool:
+        pool.map(child_asks.by_httpx, ["a"])
+        with scope.recording("off"):
+            pool.map(child_asks.by_httpx, ["b"])
+        pool.map(child_asks.by_httpx, ["c"])
+
+    assert len(records_of(recorded)) == 2
+    assert provider.answered == 3
+
+
 def test_a_process_of_a_step_that_was_left_is_of_the_step_around_it(
     provider: Provider, recorded: Session
 ) -> None:
@@ -282,6 +295,17 @@ def test_equal_calls_of_processes_in_flight_share_an_answer(
         answers = by_pool("by_httpx", ["same", "same"])
 
     assert (len(set(answers)), provider.answered) == (1, 1)
+
+
+@pytest.mark.parametrize("way", ["in_threads", "in_tasks"])
+def test_equal_calls_of_one_process_share_an_answer(
+    way: str, provider: Provider, recorded: Session
+) -> None:
+    provider.slow(first_s=1.0)
+    with scope.entered("step"), scope.recording(coalesce=True):
+        (answers,) = by_command(way, ["same"])
+
+    assert (len(set(answers.split("|"))), provider.answered) == (1, 1)
 
 
 def test_no_process_passes_the_budget(

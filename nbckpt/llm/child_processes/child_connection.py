@@ -21,6 +21,7 @@ from nbckpt.errors import BudgetError, ReplayError
 from nbckpt.llm import current, scope, unseen_traffic
 from nbckpt.llm.askers import ChildAsker
 from nbckpt.llm.child_processes.ipc_frames import Frame, packed, unpacked
+from nbckpt.llm.child_processes.told_errors import error_of
 from nbckpt.llm.http_request import HttpRequest
 from nbckpt.llm.waiting import wait
 from nbckpt.runtime.collected import do_waiting
@@ -159,7 +160,7 @@ class ChildConnection:
             case "ended":
                 written = call.ended()
             case "failed":
-                call.failed(_error_of(head["errors"]))
+                call.failed(error_of(head["errors"]))
             case "left":
                 call.left()
                 do_waiting()  # this is no line in which the collector is at work
@@ -292,17 +293,3 @@ def _within(place: scope.Place, head: dict[str, Any]) -> scope.Place:
 
 def _pairs(headers: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
     return [(name, value) for name, value in headers]
-
-
-def _error_of(told: str | list[list[str]]) -> BaseException | str:
-    """An error of the same name and text as one of the child, with those that it came from."""
-    if isinstance(told, str):
-        return told
-    error: BaseException | None = None
-    for name, text in reversed(told):
-        # One that says "nobody is there" is known by its class, all others by its name.
-        is_refusal = name == ConnectionRefusedError.__name__
-        kind = ConnectionRefusedError if is_refusal else type(name, (Exception,), {})
-        made: BaseException = kind(text)
-        made.__cause__, error = error, made
-    return error if error is not None else ""

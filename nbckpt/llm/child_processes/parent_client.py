@@ -55,7 +55,8 @@ class ParentClient:
             "task": None if task is None else self._tasks.setdefault(task, len(self._tasks) + 1),
             "blocks": blocks,
         }
-        link = self._linked()
+        if (link := self._linked()) is None:
+            return None
         return ProxiedCall(link, link.ask(head, asked.body))
 
     def go_on(self, call: ProxiedCall, *, blocks: bool = True) -> ProxiedCall | None:  # noqa: ARG002
@@ -86,31 +87,43 @@ class ParentClient:
 
     def setting(self, name: str) -> str:
         """A setting of the parent's session; empty if it does not answer."""
-        answer = self._linked().ask({"do": "setting", "name": name}).landed
+        if (link := self._linked()) is None:
+            return ""
+        answer = link.ask({"do": "setting", "name": name}).landed
         wait(answer, SETTING_S)
         frame = answer.result() if answer.done() else None
         return "" if frame is None else str(frame.head["text"])
 
     def notify_missed(self, place: str, text: str) -> None:
         """Have it say, once for each place, that calls from there are not seen."""
-        self._linked().tell({"do": "missed", "place": place, "text": text})
+        self._tell({"do": "missed", "place": place, "text": text})
 
     def notify_unseen(self, place: str, what: str, *, is_anywhere: bool) -> None:
         """Have it say that its step does something that no seam sees."""
         if scope.here().mode == "off":
             return
         told = {"do": "unseen", "place": place, "what": what, "is_anywhere": is_anywhere}
-        self._linked().tell({**told, "ticket": self._address.ticket})
+        self._tell({**told, "ticket": self._address.ticket})
 
     def notify_defect(self, problem: Exception) -> None:
         """Have it say that a call was not recorded though it should have been."""
-        self._linked().tell({"do": "defect", "text": f"{type(problem).__name__}: {problem}"})
+        self._tell({"do": "defect", "text": f"{type(problem).__name__}: {problem}"})
 
-    def _linked(self) -> ParentLink:
-        """The connection; a new one if it has ended: the parent may have opened another session."""
+    def _tell(self, head: dict[str, Any]) -> None:
+        if (link := self._linked()) is not None:
+            link.tell(head)
+
+    def _linked(self) -> ParentLink | None:
+        """The connection; a new one if it has ended: the parent may have opened another session.
+
+        None where no thread can be begun to read from it, as while Python ends.
+        """
         with self._making:
             if self._link is None or self._link.is_gone:
-                self._link = ParentLink(self._address)
+                try:
+                    self._link = ParentLink(self._address)
+                except RuntimeError:
+                    return None
             return self._link
 
     def _begin_again_in_child(self) -> None:

@@ -11,13 +11,12 @@ from nbckpt.llm import asked_usage
 from nbckpt.llm.asked_usage import AskedUsage
 from nbckpt.llm.child_processes.ipc_frames import Frame
 from nbckpt.llm.child_processes.parent_link import Answer, ParentLink
+from nbckpt.llm.child_processes.told_errors import chain_of
 from nbckpt.llm.http_request import RecordedResponse
 
 _TAIL = 64
 """Bytes of what came before that the mark of a stream's end may begin in."""
 _ENCODING = "content-encoding"
-_CHAIN = 8
-"""Errors of a chain of causes that are told: whether anything was sent is seen by them."""
 
 
 class ProxiedCall:
@@ -105,7 +104,7 @@ class ProxiedCall:
         """There is no answer, or not all of it: an SDK's retry stands in its place."""
         if not self.is_over:
             self.is_over = True
-            self._tell("failed", errors=error if isinstance(error, str) else _chain_of(error))
+            self._tell("failed", errors=error if isinstance(error, str) else chain_of(error))
 
     def left(self) -> None:
         """The caller does not want more, or the collector has met what the caller read from."""
@@ -131,17 +130,3 @@ class ProxiedCall:
             self._has_told = True
             head["usage"] = self.extra.event
         return head
-
-
-def _chain_of(error: BaseException) -> list[list[str]]:
-    """Class and text of an error, and of those that it came from."""
-    chain: list[list[str]] = []
-    problem: object = error
-    while isinstance(problem, BaseException) and len(chain) < _CHAIN:
-        try:
-            text = str(problem)
-        except Exception:  # an error of the user's, whose text fails
-            text = ""
-        chain.append([type(problem).__name__, text])
-        problem = getattr(problem, "reason", None) or problem.__cause__
-    return chain
