@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import multiprocessing.spawn
 import os
+import shutil
 import site
+import socket
 import subprocess
 import sys
 import tempfile
@@ -422,6 +424,27 @@ def test_the_socket_goes_with_the_session_and_lets_nobody_else_in(
         assert len(records_of(session)) == 2
     wait_until(lambda: not place.parent.exists())
     wait_until(lambda: not [t for t in threading.enumerate() if "nbckpt-child" in t.name])
+
+
+def test_what_killed_processes_have_left_is_removed(
+    recorded: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/tmp")
+    folders = [Path(tempfile.mkdtemp(prefix="nbckpt-calls-")) for _ in range(3)]
+    sockets = [socket.socket(socket.AF_UNIX) for _ in folders]
+    for folder, end in zip(folders, sockets, strict=True):
+        end.bind(str(folder / "socket"))
+    sockets[0].listen()
+    for folder in folders[:2]:
+        os.utime(folder / "socket", (0, 0))
+
+    with scope.entered("step"):
+        subprocess.run(["true"], check=True)
+
+    assert [folder.exists() for folder in folders] == [True, False, True]
+    for folder, end in zip(folders, sockets, strict=True):
+        end.close()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def test_a_process_goes_on_when_its_parent_is_gone(

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
@@ -32,6 +34,10 @@ _LONGEST = 90
 _BACKLOG = 128
 """Processes that may wait to be let in."""
 _OPENING_S = 10.0
+_PREFIX = "nbckpt-calls-"
+_SOCKET = "socket"
+_LEFT_S = 60.0
+"""Age from which nobody is about to listen at a socket at which nobody does."""
 
 
 class CallServer:
@@ -129,11 +135,26 @@ class CallServer:
             return listener, str(listener.address)
         folder = tempfile.gettempdir()
         is_long = len(os.fsencode(folder)) > _LONGEST
-        folder = tempfile.mkdtemp(prefix="nbckpt-", dir="/tmp" if is_long else folder)
+        around = "/tmp" if is_long else folder
+        _remove_left(Path(around))
+        folder = tempfile.mkdtemp(prefix=_PREFIX, dir=around)
         # At the end of this process at the latest, and of no forked one.
         self._remove = Finalize(self, rmtree, args=[folder, True], exitpriority=-1)
-        address = str(Path(folder) / "calls")
+        address = str(Path(folder) / _SOCKET)
         return Listener(address, family="AF_UNIX", backlog=_BACKLOG), address
+
+
+def _remove_left(folder: Path) -> None:
+    """Remove what processes have left that were killed: sockets at which nobody listens."""
+    for place in folder.glob(f"{_PREFIX}*/{_SOCKET}"):
+        with suppress(OSError), socket.socket(socket.AF_UNIX) as asking:
+            if time.time() - place.stat().st_mtime < _LEFT_S:
+                continue
+            asking.settimeout(1.0)
+            try:
+                asking.connect(str(place))
+            except ConnectionRefusedError:
+                rmtree(place.parent, ignore_errors=True)
 
 
 _servers: list[CallServer] = []
