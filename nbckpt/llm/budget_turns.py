@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+
+from nbckpt.llm.askers import asking_thread
 
 PATIENCE_S = 600.0
 """Seconds that a call waits for others to cost less than they may: as long as the SDKs wait."""
@@ -35,7 +36,7 @@ class Turn:
         self.landed.set_running_or_notify_cancel()
         self.until = until
         self._give_up = give_up
-        self._thread, self._task = threading.get_ident(), task
+        self._thread, self._task = asking_thread(), task
         self._has_left = False
         self._looks_again = time.monotonic() + _POLL_S  # another process tells nobody
 
@@ -44,7 +45,7 @@ class Turn:
         """Seconds until it is worth to look again."""
         return min(self.until, self._looks_again) - time.monotonic()
 
-    def holds_up(self, thread: int, task: object) -> bool:
+    def holds_up(self, thread: object, task: object) -> bool:
         """True if what a thread, or one of its tasks, has begun cannot end while this waits."""
         if self._has_left:
             return False

@@ -163,11 +163,16 @@ class Call:
         if self.flight is not None:
             self.flight.land()
 
+    @property
+    def asking(self) -> bytes | None:
+        """A body that has a stream say what it took; None if the request is to stay as it is."""
+        question = self.question
+        asked = (question.endpoint, question.asked, question.body)
+        return asked_usage.body_asking(*asked) if self.may_ask else None
+
     def ask_usage(self) -> None:
         """Have a stream say what it took, as the seam can send another body."""
-        question = self.question
-        asking = (question.endpoint, question.asked, question.body)
-        if self.may_ask and (body := asked_usage.body_asking(*asking)) is not None:
+        if (body := self.asking) is not None:
             self.body, self.extra = body, AskedUsage()
 
     @_harmless

@@ -6,12 +6,12 @@ later run, in which nothing is in flight for long, hands it out as often.
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from nbckpt.llm.askers import asking_thread, running_task
 from nbckpt.llm.http_request import RecordedResponse
 from nbckpt.llm.occurrence import Occurrence
 
@@ -52,7 +52,7 @@ class Flight:
         self._flights, self._request = flights, request
         self._waiting = 0
         self._until = time.monotonic() + HEAD_S
-        self._thread, self._task = threading.get_ident(), running_task()
+        self._thread, self._task = asking_thread(), running_task()
 
     @property
     def patience_s(self) -> float:
@@ -72,7 +72,7 @@ class Flight:
             Whether waiting holds up the thread, or the task alone.
         """
         if blocks:
-            return self._thread == threading.get_ident()
+            return self._thread == asking_thread()
         return self._task is not None and self._task is running_task()
 
     def join(self) -> None:
@@ -138,12 +138,3 @@ class Flights:
         with self.lock:
             shares = self._shares.get(request)
             return shares.pop(0) if shares else None
-
-
-def running_task() -> Any:
-    """The task that runs; None outside of asyncio."""
-    asyncio = sys.modules.get("asyncio")
-    try:
-        return None if asyncio is None else asyncio.current_task()
-    except RuntimeError:
-        return None

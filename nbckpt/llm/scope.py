@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
+from weakref import WeakSet
 
 from nbckpt.errors import UsageError
 from nbckpt.llm import time_to_live
@@ -73,6 +74,8 @@ _places: list[Place] = []
 """Entered and not left: threads do not inherit the context, and are in the latest."""
 _calls: list[Place] = []
 """Of calls of functions in work outside of steps: a thread belongs to the only one, if it is."""
+_left: WeakSet[Place] = WeakSet()
+"""Places of steps and blocks that somebody may still name: a process that was started in one."""
 _changing = threading.Lock()
 
 
@@ -84,6 +87,32 @@ def here() -> Place:
         return places[-1]
     calls = tuple(_calls)
     return calls[0] if len(calls) == 1 else _NOWHERE
+
+
+def still_entered(place: Place) -> Place | None:
+    """A place, or the nearest around it of which nothing was left; None if that is of no step."""
+    live: Place | None = place
+    around: Place | None = place
+    while around is not None:
+        if around in _left:
+            live = around.outer
+        around = around.outer
+    return None if live is None or live.scope is None else live
+
+
+def of_thread_begun_in(place: Place) -> Place | None:
+    """Settings for calls that a thread makes now which began in `place` and is in no other.
+
+    They are those of what was entered last in it; where it was left, of what is around it. None if
+    all of that was left.
+    """
+    live = still_entered(place)
+    return live and next((p for p in reversed(tuple(_places)) if p.is_within(live)), live)
+
+
+def called_at(place: Place, function: Callable[..., _R], /, *args: Any, **options: Any) -> _R:
+    """Call a function whose model calls are made with the settings of `place`."""
+    return called_with(_here, place, function, *args, **options)
 
 
 @whole
@@ -106,6 +135,7 @@ def leave(place: Place) -> None:
     do_waiting()
     with _changing:
         _places[:] = [other for other in _places if not other.is_within(place)]
+        _left.add(place)
     now = _here.get()
     if now is not None and now.is_within(place):
         # Not what was around it: of a thread in a pool, that may be another thread's block.
@@ -127,7 +157,9 @@ def back_to(before: Entered) -> None:
     """End what this thread has entered since: an interrupt may have kept it from being left."""
     own = threading.get_ident()
     with _changing:
-        _places[:] = [p for p in _places if p.thread != own or p in before.places]
+        kept = [p for p in _places if p.thread != own or p in before.places]
+        _left.update(set(_places).difference(kept))
+        _places[:] = kept
     _here.set(before.here)
 
 
@@ -192,6 +224,7 @@ def _begin(place: Place) -> None:
 def _end(place: Place) -> None:
     with _changing:
         _calls[:] = [other for other in _calls if other is not place]
+        _left.add(place)
     inner, outer = place.scope, None if place.outer is None else place.outer.scope
     assert inner is not None
     inner.settle()

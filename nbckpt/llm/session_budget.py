@@ -18,9 +18,9 @@ from nbckpt.config.config_file import write_setting
 from nbckpt.config.settings_sources import settings_of
 from nbckpt.errors import BudgetError, UsageError
 from nbckpt.llm import budget_texts
+from nbckpt.llm.askers import asking_thread, running_task
 from nbckpt.llm.budget_turns import PATIENCE_S, Turn
 from nbckpt.llm.call_costs import CallCosts, was_sent
-from nbckpt.llm.flights import running_task
 from nbckpt.llm.prices import Price, load
 from nbckpt.runtime import clock
 from nbckpt.runtime.gc_pause import uncollected
@@ -56,7 +56,7 @@ class _Reserved(NamedTuple):
     id: str | None
     usd: float
     place: Place
-    thread: int
+    thread: object
     task: object
     forget: Callable[[], object]
 
@@ -145,7 +145,7 @@ class SessionBudget:
         dropped = finalize(call, self._dropped.append, (name, usd))
         dropped.atexit = False  # a line that stays open counts in full, too
         self._reserved[call] = _Reserved(
-            name, usd, place, threading.get_ident(), running_task(), dropped.detach
+            name, usd, place, asking_thread(), running_task(), dropped.detach
         )
         _around.set((*_around.get(), name)[-_MOST_AROUND:])
 
@@ -281,7 +281,7 @@ class SessionBudget:
         and of whoever began that task. One that waits itself ends nothing meanwhile.
         """
         own = {r.id: r for r in self._reserved.values()}
-        me, around = threading.get_ident(), _around.get()
+        me, around = asking_thread(), _around.get()
         for name, other in in_flight.items():
             if name in around:
                 continue

@@ -65,7 +65,7 @@ def _tell_unknown(host: str, path: str) -> None:
     """Tell, once, that what is asked of a provider is in no table."""
     if owner_of(host) is not None:  # most of what it is asked is recorded: what is not has a path
         host += "".join(f"/{part}" for part in path.partition(":")[0].split("/")[1:3])
-    _notify(
+    notify(
         host,
         f"asks things of {host} that are NOT recorded, and paid in each run if they cost anything:"
         f" `%nbckpt config record_hosts {host}` has them recorded",
@@ -88,30 +88,38 @@ def connected(host: object, port: object, way: str = "") -> None:
         return
     told = f"calls {name} by {way or 'a way'} that nbckpt does not see: if it asks a model there, "
     told += "that is NOT recorded and paid in each run; ask in a function with `@nbckpt.step`"
-    _notify(place, told, is_anywhere=bool(way))
+    notify(place, told, is_anywhere=bool(way))
 
 
-def process_started(method: str | None) -> None:
-    """Tell, once, that a step works in another process, which may ask models there.
+def process_started(way: str) -> None:
+    """Tell, once, that a step works in another process, which may ask models there unseen.
 
     Parameters
     ----------
-    method
-        By which it starts, as `multiprocessing` and loky call it; None: the usual one. One that is
-        forked goes on with what its parent knows, and records.
+    way
+        By which it starts, as `multiprocessing` and loky call it, or the program.
     """
-    if method is None:
-        method = sys.modules["multiprocessing"].get_start_method()
-    if method == "fork" or sys.modules.keys().isdisjoint(_SDKS):
+    if sys.modules.keys().isdisjoint(_SDKS):
         return
-    _notify(
-        f"processes ({method})",
-        f"works in processes of its own ({method}): what they ask of models is NOT recorded, and"
-        " paid in each run; use threads, or `nbckpt.map`",
+    notify(
+        f"processes ({way})",
+        f"works in processes of its own ({way}): what they ask of models is NOT recorded, and"
+        " paid in each run; use threads, `nbckpt.map`, or a Python in whose environment nbckpt is"
+        " installed",
     )
 
 
-def _notify(place: str, what: str, *, is_anywhere: bool = False) -> None:
+def notify(place: str, what: str, *, is_anywhere: bool = False) -> None:
+    """Say, once for each place, that the step that runs does something that no seam sees.
+
+    Parameters
+    ----------
+    is_anywhere
+        Whether that is to be said outside of steps, too.
+    """
+    if (parent := current.parent()) is not None:
+        parent.notify_unseen(place, what, is_anywhere=is_anywhere)
+        return
     here, recorder = scope.here(), current.recorder()
     if recorder is None or (here.mode or recorder.mode) == "off":
         return

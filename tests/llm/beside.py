@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.llm.hooked import HOOK
 from tests.running import SOURCE, environment
 
 NOWHERE = ("No matching distribution found", "Could not find a version", "connection")
@@ -53,7 +54,7 @@ def beside(folder: Path, *requirements: str) -> Beside:
     What this environment has and they allow is not installed again: so it takes seconds. Skips
     the test where no package index answers.
     """
-    wanted = json.dumps([requirements, sys.version, sys.prefix])
+    wanted = json.dumps([requirements, sys.version, sys.prefix, HOOK.read_text()])
     made = folder / hashlib.sha256(wanted.encode()).hexdigest()[:16]
     if not made.exists():
         new = Path(tempfile.mkdtemp(dir=folder))
@@ -73,6 +74,7 @@ def _make(folder: Path, requirements: tuple[str, ...]) -> None:
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     own = folder / "lib" / version / "site-packages"
     (own / "others.pth").write_text("\n".join(filter(_has_packages, sys.path)))
+    shutil.copy(HOOK, own)
     pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "--timeout=20"]
     options = ["--quiet", "--retries=1", "--no-compile", "--only-binary=:all:"]
     done = subprocess.run(

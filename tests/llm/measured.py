@@ -6,8 +6,11 @@ Calls with and without nbckpt alternate, so that whatever else the machine does 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -100,6 +103,21 @@ def replayed(n: int = PAIRS) -> tuple[list[float], list[float]]:
     return plain, again
 
 
+def in_child() -> None:
+    """Print, as JSON, what `pairs` finds in a process that a step has started."""
+    with openai.OpenAI() as client:
+        print(json.dumps(pairs(lambda n: timed(lambda: ask(client, f"child {n}")))))
+
+
+def of_child(provider: Provider) -> tuple[list[float], list[float]]:
+    """Seconds of calls that a process makes, left alone and recorded by its parent."""
+    command = [sys.executable, "-c", f"from {__spec__.name} import in_child; in_child()"]
+    with scope.entered("child"):
+        said = subprocess.check_output(command, env={**os.environ, **provider.environment()})
+    plain, recorded = json.loads(said)
+    return plain, recorded
+
+
 def synced(folder: Path) -> float:
     """Seconds that the disk takes for 2 KB, of which a call waits for two."""
     times = []
@@ -121,6 +139,7 @@ def main() -> None:
             with scope.entered("calls"):
                 found = pairs(lambda n: timed(lambda: ask(client, f"call {n}")))
             print(row("a call (openai)", *found, "< 3 ms"))
+        print(row("a call of a child process", *of_child(provider), "< 4 ms"))
         with httpx.Client() as raw, scope.entered("streams"):
             found = pairs(lambda n: first_token(provider, raw, n))
             print(row("first token of a stream", *found, "<= 1 ms"))

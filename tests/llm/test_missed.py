@@ -187,29 +187,6 @@ def test_a_defect_in_telling_breaks_no_connection(
     assert news(recorded) == ["a model call was NOT recorded, by a defect in nbckpt: KeyError: "]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("way", "source"),
-    [
-        ("loky", "import joblib\nn = joblib.Parallel(2)(joblib.delayed(abs)(i) for i in (-1, 2))"),
-        (
-            "spawn",
-            "import multiprocessing\nwith multiprocessing.get_context('spawn').Pool(1) as pool:\n"
-            "    n = pool.map(abs, [-1, 2])",
-        ),
-    ],
-)
-def test_a_step_in_processes_of_its_own_is_told_where_models_may_be_asked(
-    shell: Any, capsys: pytest.CaptureFixture[str], way: str, source: str
-) -> None:
-    told = f"works in processes of its own ({way}): what they ask of models is NOT recorded"
-    run(shell, f"%%checkpoint a\n{source}")
-    run(shell, f"%%checkpoint b\nm = 1\n{source}")
-
-    assert shell.user_ns["n"] == [1, 2]
-    assert "".join(capsys.readouterr()).count(told) == 1
-
-
 def test_a_process_that_is_forked_is_not_told(
     shell: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:

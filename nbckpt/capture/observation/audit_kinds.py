@@ -39,6 +39,9 @@ _IMPORTER = "<frozen importlib."
 _FINDING = frozenset({"importlib", "importlib_metadata", "pkgutil", "pkg_resources", "stevedore"})
 """Packages that list the folders of `sys.path`, to find modules and distributions."""
 
+_STARTING = "nbckpt.llm.seams.process_starts"
+"""A module that calls for the notebook what starts processes."""
+
 
 class Circumstances:
     """What the meaning of an event depends on.
@@ -174,7 +177,8 @@ def _path_of_database(named: object) -> object:
 
 
 def _child(words: object, folder: object, frame: FrameType, now: Circumstances) -> Told:
-    if is_nbckpts(module_of(frame)):
+    module = module_of(frame)
+    if is_nbckpts(module) and module != _STARTING:
         return _NOTHING
     before = None
     if not now.is_looked:  # one look for all that a window starts

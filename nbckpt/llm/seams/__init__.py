@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Collection
 from contextvars import ContextVar
 from functools import partial
 from importlib import import_module
 from types import ModuleType
 
+from nbckpt.llm import current
 from nbckpt.llm.seams import importing
 from nbckpt.runtime.context import awaited_with, called_with
 
@@ -25,9 +27,14 @@ SEAMS = {
     "grpc": "nbckpt.llm.seams.connecting",
     "curl_cffi": "nbckpt.llm.seams.connecting",
     "pycurl": "nbckpt.llm.seams.connecting",
-    "multiprocessing.process": "nbckpt.llm.seams.connecting",
+    "os": "nbckpt.llm.seams.process_starts",
+    "multiprocessing.process": "nbckpt.llm.seams.process_starts",
+    "subprocess": "nbckpt.llm.seams.process_starts",
+    "ptyprocess.ptyprocess": "nbckpt.llm.seams.process_starts",
 }
 """Library → the module whose `patch` takes it."""
+CALLS = frozenset(name for name, seam in SEAMS.items() if not seam.endswith(".process_starts"))
+"""Those that ask models."""
 
 missed: list[str] = []
 """Why the calls of a library are not seen."""
@@ -35,12 +42,12 @@ missed: list[str] = []
 _inside: ContextVar[bool] = ContextVar("nbckpt_inside", default=False)
 
 
-def install() -> None:
-    """See the calls of all libraries, those that are imported later, too."""
-    for library in SEAMS:
+def install(libraries: Collection[str] = tuple(SEAMS)) -> None:
+    """See the calls of libraries, those that are imported later, too."""
+    for library in libraries:
         if (module := sys.modules.get(library)) is not None:
             _patch(module)
-    importing.follow(SEAMS, _patch)
+    importing.follow(libraries, _patch)
 
 
 def uninstall() -> None:
@@ -81,6 +88,8 @@ def notify(module: ModuleType, problem: Exception | str) -> None:
         f"model calls through {module.__name__} {version} are NOT recorded: {problem}; "
         "use a version that nbckpt knows, or `%nbckpt record off`"
     )
-    if told not in missed:
+    if (parent := current.parent()) is not None:
+        parent.notify_missed(told, told)
+    elif told not in missed:
         missed.append(told)
         warnings.warn(told, stacklevel=2)

@@ -14,7 +14,7 @@ from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from nbckpt.llm import seams
-from nbckpt.llm.call import Call
+from nbckpt.llm.call_protocols import SeamCall
 from nbckpt.llm.http_request import HttpRequest, RecordedResponse
 from nbckpt.llm.seams.begin import begin_async
 from nbckpt.llm.seams.forms import written
@@ -150,7 +150,7 @@ def _asking(asked: HttpRequest | None, body: bytes, options: dict[str, Any]) -> 
     return {**others, "headers": headers, "data": body}
 
 
-def _start(call: Call, response: Any, *, is_decoded: bool) -> None:
+def _start(call: SeamCall, response: Any, *, is_decoded: bool) -> None:
     headers, version = response.headers, response.version
     is_framed = "content-length" in headers or "transfer-encoding" in headers
     gone = ("content-encoding", "content-length") if is_decoded else ()
@@ -158,7 +158,7 @@ def _start(call: Call, response: Any, *, is_decoded: bool) -> None:
     call.started(response.status, told, is_framed=is_framed or version is None)
 
 
-async def _tee(call: Call, response: Any, module: ModuleType, reader: Any) -> None:
+async def _tee(call: SeamCall, response: Any, module: ModuleType, reader: Any) -> None:
     content = response.content
     if response._body is not None:  # noqa: SLF001 - somebody has read it all
         await wait_async(call.chunk(response._body))  # noqa: SLF001

@@ -8,13 +8,13 @@ from nbckpt.llm import current
 from nbckpt.llm.waiting import is_asyncio, wait, wait_async
 
 if TYPE_CHECKING:
-    from nbckpt.llm.call import Call
+    from nbckpt.llm.call_protocols import SeamCall
     from nbckpt.llm.http_request import HttpRequest
 
 
-def begin(asked: HttpRequest) -> Call | None:
+def begin(asked: HttpRequest) -> SeamCall | None:
     """The call of a request; None if it is to be left alone."""
-    recorder = current.recorder()
+    recorder = current.asked()
     call = None if recorder is None else recorder.begin(asked)
     while recorder is not None and call is not None and (flight := call.awaited) is not None:
         try:
@@ -27,9 +27,9 @@ def begin(asked: HttpRequest) -> Call | None:
     return call
 
 
-async def begin_async(asked: HttpRequest) -> Call | None:
+async def begin_async(asked: HttpRequest) -> SeamCall | None:
     """As `begin`, without holding up what else runs in the loop."""
-    recorder = current.recorder()
+    recorder = current.asked()
     call = None if recorder is None else recorder.begin(asked, blocks=not is_asyncio())
     while recorder is not None and call is not None and (flight := call.awaited) is not None:
         try:

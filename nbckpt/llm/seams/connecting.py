@@ -1,4 +1,4 @@
-"""Where calls begin that no other seam may see: `socket.getaddrinfo`, gRPC, curl, processes.
+"""Where calls begin that no other seam may see: `socket.getaddrinfo`, gRPC, curl.
 
 Nothing is recorded here. A recorder that misses calls in silence is worse than none.
 """
@@ -15,7 +15,6 @@ from nbckpt.llm import current
 LOOKING_UP = "getaddrinfo"
 CHANNELS = ("secure_channel", "insecure_channel")
 OPTIONS = ("setopt", "setopt_string")
-START = "start"
 _URL = 10002
 """Number of curl's option for the address, which does not change [1]_.
 
@@ -34,8 +33,6 @@ def patch(module: ModuleType) -> None:
             _replace(module.Curl, OPTIONS[0], _setting)
         case "pycurl":
             _replace(module, "Curl", _telling)
-        case "multiprocessing.process":
-            _replace(module.BaseProcess, START, _starting)
         case _:
             for part in (module, getattr(module, "aio", None)):
                 for name in CHANNELS if part is not None else ():
@@ -44,9 +41,9 @@ def patch(module: ModuleType) -> None:
 
 def unpatch(module: ModuleType) -> None:
     """Have a library be as it was, unless somebody else has patched it since."""
-    parts = (getattr(module, name, None) for name in ("aio", "Curl", "BaseProcess"))
+    parts = (getattr(module, name, None) for name in ("aio", "Curl"))
     for part in (module, *parts):
-        for name in (LOOKING_UP, *CHANNELS, *OPTIONS, START, "Curl"):
+        for name in (LOOKING_UP, *CHANNELS, *OPTIONS, "Curl"):
             if original := getattr(getattr(part, name, None), "original", None):
                 setattr(part, name, original)
 
@@ -96,15 +93,6 @@ def _telling(original: Any) -> Any:
     return type(original.__name__, (original,), {**named, **options})
 
 
-def _starting(original: Any) -> Any:
-    def start(self: Any) -> Any:
-        if current.is_open():
-            _tell("process_started", getattr(self, "_start_method", None))
-        return original(self)
-
-    return start
-
-
 def _note_url(value: Any) -> None:
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
     try:
@@ -125,5 +113,4 @@ def _tell(what: str, *told: Any) -> None:
     try:
         getattr(unseen_traffic, what)(*told)
     except Exception as problem:  # whatever it is, the user's connection has to be made
-        if (recorder := current.recorder()) is not None:
-            recorder.outcomes.notify_defect(problem)
+        current.notify_defect(problem)

@@ -13,7 +13,7 @@ from typing import Any
 
 from nbckpt.llm import current, seams
 from nbckpt.llm.asked_usage import AskedUsage
-from nbckpt.llm.call import Call
+from nbckpt.llm.call_protocols import SeamCall
 from nbckpt.llm.http_request import HttpRequest, RecordedResponse
 from nbckpt.llm.seams.begin import begin, begin_async
 from nbckpt.llm.unseen_traffic import is_worth
@@ -65,7 +65,7 @@ class _Made:
         self.teed_async = type("TeedAsync", (_TeedAsync, asynchronous), {})
         self._replayed = type("Replayed", (_Replayed, sync, asynchronous), {})
 
-    def request(self, request: Any, call: Call) -> Any:
+    def request(self, request: Any, call: SeamCall) -> Any:
         """The request that is sent: with another body, if more is asked for."""
         if call.body is None:
             return request
@@ -206,7 +206,7 @@ def _decode(extra: AskedUsage, response: Any) -> None:
         del response.headers["content-encoding"]
 
 
-def _start(call: Call, response: Any) -> None:
+def _start(call: SeamCall, response: Any) -> None:
     headers = response.headers
     is_framed = (
         "content-length" in headers
@@ -219,7 +219,7 @@ def _start(call: Call, response: Any) -> None:
 class _Teed:
     """Gives the caller each chunk as it comes, and has the end durable before it is seen."""
 
-    def __init__(self, inner: Any, call: Call) -> None:
+    def __init__(self, inner: Any, call: SeamCall) -> None:
         self._inner = inner
         self._call = call
 
@@ -250,7 +250,7 @@ class _Teed:
 class _TeedAsync:
     """As `_Teed`, in an event loop."""
 
-    def __init__(self, inner: Any, call: Call) -> None:
+    def __init__(self, inner: Any, call: SeamCall) -> None:
         self._inner = inner
         self._call = call
 

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from nbckpt.llm import current, seams
-from nbckpt.llm.call import Call
+from nbckpt.llm.call_protocols import SeamCall
 from nbckpt.llm.http_request import HttpRequest, RecordedResponse
 from nbckpt.llm.seams.begin import begin
 from nbckpt.llm.unseen_traffic import is_worth
@@ -83,7 +83,7 @@ def _opening(original: Any, module: ModuleType) -> Any:
 
 def _begin(
     pool: Any, module: ModuleType, method: str, url: str, body: Any, headers: Any
-) -> Call | None:
+) -> SeamCall | None:
     if not current.is_open():
         return None
     if body is not None and not isinstance(body, str | bytes | bytearray):
@@ -106,7 +106,7 @@ def _text(value: Any) -> str:
     return value.decode("latin-1") if isinstance(value, bytes) else str(value)
 
 
-def _follow(call: Call, response: Any, module: ModuleType, teed: type) -> None:
+def _follow(call: SeamCall, response: Any, module: ModuleType, teed: type) -> None:
     """Tell the recorder of an answer: of all that is there, or of what the caller will read."""
     headers = list(response.headers.items())
     names = {name.lower() for name, _ in headers}
@@ -132,7 +132,7 @@ def _follow(call: Call, response: Any, module: ModuleType, teed: type) -> None:
 class _Teed:
     """An answer whose bytes are told of as they are read: mixed into the library's own class."""
 
-    nbckpts_call: Call
+    nbckpts_call: SeamCall
     _fp: Any
     chunk_left: int | None
     length_remaining: int | None

@@ -54,6 +54,7 @@ READ_CONTENT = [
     "o = subprocess.check_output('cat d/a.txt', shell=True)",
     "o = subprocess.check_output(['cat', 'a.txt'], cwd='d')",
     "o = os.popen('cat d/a.txt').read()",
+    "o = os.system('cat d/a.txt > /dev/null')",
 ]
 
 READ_NAMES = [

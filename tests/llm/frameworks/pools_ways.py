@@ -8,7 +8,7 @@ import nest_asyncio
 from joblib import Parallel, delayed
 from openai import AsyncOpenAI, OpenAI
 
-from tests.llm.frameworks.ways import limited, way
+from tests.llm.frameworks.ways import way
 
 
 def ask(prompt: str) -> str:
@@ -41,7 +41,7 @@ def joblib_one_process() -> list[str]:
     return list(Parallel(1)(delayed(ask)(f"hi {n}") for n in range(3)))
 
 
-@limited("calls of other processes are not seen")
+@way
 def joblib_loky() -> list[str]:
     return list(Parallel(2)(delayed(ask)(f"hi {n}") for n in range(4)))
 

@@ -19,10 +19,11 @@ from nbckpt.text.secret_texts import is_private
 _OF_OTHERS = re.compile(
     r"""JPY_\w+ | PYDEVD\w* | (LINES|COLUMNS|PWD|OLDPWD|SHLVL|_)
     | (CLICOLOR(_FORCE)?|FORCE_COLOR|PAGER|GIT_PAGER|TERM|MPLBACKEND)
-    | (KMP|TF2|TPU|TORCHINDUCTOR|TRITON|CUDA_MODULE|QT_QPA)_\w+ | PYTEST_\w+""",
+    | NBCKPT_PARENT | (KMP|TF2|TPU|TORCHINDUCTOR|TRITON|CUDA_MODULE|QT_QPA)_\w+ | PYTEST_\w+""",
     re.VERBOSE,
 )
-"""Variables that kernels, pagers, debuggers and libraries set for themselves."""
+"""Variables that kernels, pagers, debuggers and libraries set for themselves; and nbckpt, for the
+moment in which a process starts."""
 
 _SETTER = re.compile(r"^(set_|[Cc]onfig|[Oo]ption)")
 

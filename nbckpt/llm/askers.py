@@ -1,0 +1,47 @@
+"""Whose waiting a call would prolong: a thread or task of this process, or of a child of it."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from contextvars import ContextVar, copy_context
+
+
+class ChildAsker:
+    """A thread, or a task, of a child process, for which a thread of this one asks.
+
+    Attributes
+    ----------
+    thread
+        Tells its thread from all others, of all processes.
+    is_task
+        Whether it is a task of asyncio.
+    context
+        In which its calls begin: what is known of who began them is of this thread or task alone.
+    """
+
+    def __init__(self, thread: object, *, is_task: bool) -> None:
+        self.thread = thread
+        self.is_task = is_task
+        self.context = copy_context()
+        self.context.run(_asker.set, self)
+
+
+_asker: ContextVar[ChildAsker | None] = ContextVar("nbckpt_asker", default=None)
+
+
+def asking_thread() -> object:
+    """Something equal for calls of one thread, and of that alone."""
+    asker = _asker.get()
+    return threading.get_ident() if asker is None else asker.thread
+
+
+def running_task() -> object:
+    """The task that asks; None outside of asyncio."""
+    if (asker := _asker.get()) is not None:
+        return asker if asker.is_task else None
+    asyncio = sys.modules.get("asyncio")
+    try:
+        return None if asyncio is None else asyncio.current_task()
+    except RuntimeError:
+        return None

@@ -1,0 +1,148 @@
+"""Starts of processes: one that a step starts is told where it finds the recorder of this one.
+
+For as long as the start takes, one variable more is in the environment of this process, or in the
+one that the new process is given. A start outside of steps is left as it is.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import threading
+from collections.abc import Callable
+from functools import wraps
+from types import ModuleType
+from typing import Any
+
+from nbckpt.llm import current
+from nbckpt.llm.child_processes.ipc_frames import VARIABLE
+from nbckpt.runtime.interrupts import allowed, held
+
+_STARTS = {
+    "os": ("", "system"),
+    "subprocess": ("Popen", "__init__"),
+    "multiprocessing.process": ("BaseProcess", "start"),
+    "ptyprocess.ptyprocess": ("PtyProcess", "spawn"),
+}
+"""Library → its class, or nothing, and the function by which it starts a process."""
+_LONGEST_START_S = 10.0
+"""Seconds that another thread's start may hold up one; then it is started as without nbckpt."""
+_changing = threading.RLock()
+
+
+def patch(module: ModuleType) -> None:
+    """Have processes told of their step as they are started; once.
+
+    Raises
+    ------
+    AttributeError
+        If the library is not as it is known here: nothing was changed.
+    """
+    owner, method = _place_in(module)
+    original = owner.__dict__.get(method)
+    if original is None:
+        message = f"{owner.__name__} has no {method}"
+        raise AttributeError(message)
+    is_of_class = isinstance(original, classmethod)
+    function = original.__func__ if is_of_class else original
+    if hasattr(function, "original"):
+        return
+    starting = _starting if method == "start" else _starting_command
+    replaced: Any = wraps(function)(starting(function))
+    replaced.original = original
+    if owner is module:  # a variable that holds it is kept by name
+        replaced.__module__ = module.__name__
+    setattr(owner, method, classmethod(replaced) if is_of_class else replaced)
+
+
+def unpatch(module: ModuleType) -> None:
+    """Have the library be as it was, unless somebody else has patched it since."""
+    owner, method = _place_in(module)
+    if original := getattr(getattr(owner, method, None), "original", None):
+        setattr(owner, method, original)
+
+
+def _place_in(module: ModuleType) -> tuple[Any, str]:
+    name, method = _STARTS[module.__name__]
+    return (getattr(module, name) if name else module), method
+
+
+def _starting(original: Any) -> Any:
+    """A process of `multiprocessing` or loky, which has the environment of this one."""
+
+    def start(self: Any) -> Any:
+        value = _value("of_process", self) if current.has_session() else None
+        if value is None:
+            return original(self)
+        answer = _with_variable(value, original, self)
+        _value("note_process", self)
+        return answer
+
+    return start
+
+
+def _starting_command(original: Any) -> Any:
+    """A command, which has the environment that it is given, or else that of this process."""
+    signature = inspect.signature(original)
+
+    def start(*given: Any, **options: Any) -> Any:
+        bound = _bound(signature, *given, **options) if current.has_session() else None
+        value = None if bound is None else _value("of_command", bound.arguments)
+        if bound is None or value is None:
+            return original(*given, **options)
+        env = bound.arguments.get("env")
+        if env is None:
+            return _with_variable(value, original, *given, **options)
+        bound.arguments["env"] = {**env, VARIABLE: value}
+        return original(*bound.args, **bound.kwargs)
+
+    return start
+
+
+def _bound(signature: inspect.Signature, *given: Any, **options: Any) -> Any:
+    """The arguments of a call; None if they are wrong, as the call itself will say."""
+    try:
+        return signature.bind(*given, **options)
+    except TypeError:
+        return None
+
+
+def _value(what: str, asked: Any) -> str | None:
+    """What the new process is to be told; None if nothing is, outside of steps."""
+    from nbckpt.llm.child_processes import start_variable
+
+    try:
+        value: str | None = getattr(start_variable, what)(asked)
+    except Exception as problem:  # whatever it is, the user's process has to start
+        current.notify_defect(problem)
+        return None
+    return value
+
+
+def _with_variable(value: str, function: Callable[..., Any], /, *given: Any, **options: Any) -> Any:
+    """Call a function while the variable is in the environment; one thread at once."""
+    if not _changing.acquire(timeout=_LONGEST_START_S):
+        return function(*given, **options)
+    try:
+        with held():
+            before = os.environ.get(VARIABLE)
+            try:
+                os.environ[VARIABLE] = value
+                with allowed():
+                    return function(*given, **options)
+            finally:
+                if before is None:
+                    os.environ.pop(VARIABLE, None)
+                else:
+                    os.environ[VARIABLE] = before
+    finally:
+        _changing.release()
+
+
+def _begin_again_in_child() -> None:
+    global _changing  # noqa: PLW0603  # another thread may have held it as this process was forked
+    _changing = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_again_in_child)
