@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.running import SOURCE
 
-HOOK = Path(SOURCE) / "nbckpt.pth"
+HOOK = Path(SOURCE) / "nbckpt" / "llm" / "child_processes" / "nbckpt.pth"
 
 
 def python_in(folder: Path, *, has_hook: bool) -> Path:
