@@ -23,30 +23,31 @@ UNKNOWN = object()
 """Stands for what a text means that is not looked up in a namespace."""
 
 _PUBLIC = """
-    IPython.utils.capture:capture_output _io:_IOBase _thread:LockType _thread:RLock
-    aiofiles:open anyio:open_file asyncio:Lock asyncio:Semaphore asyncio:TaskGroup asyncio:timeout
+    IPython.utils.capture:capture_output _io:_IOBase _thread:LockType _thread:RLock aiofiles:open
+    anyio:open_file asyncio:Lock asyncio:Semaphore asyncio:TaskGroup asyncio:timeout
     asyncio:timeout_at builtins:memoryview builtins:open bz2:open codecs:open
     concurrent.futures:ProcessPoolExecutor concurrent.futures:ThreadPoolExecutor
     contextlib:aclosing contextlib:chdir contextlib:closing contextlib:nullcontext
     contextlib:redirect_stderr contextlib:redirect_stdout decimal:localcontext duckdb:connect
-    gzip:open h5py:File httpx:AsyncClient httpx:Client httpx:stream io:open joblib:parallel_backend
-    joblib:parallel_config lzma:open matplotlib.pyplot:ioff matplotlib.pyplot:ion
-    matplotlib.pyplot:rc_context matplotlib.pyplot:xkcd matplotlib.style:context
-    matplotlib:rc_context mlflow:start_run mmap:mmap mpmath:extradps mpmath:workdps mpmath:workprec
-    multiprocessing:Manager multiprocessing:Pool nbckpt:checkpoint nbckpt:recording numpy:errstate
-    numpy:load numpy:printoptions os:fdopen os:popen os:scandir pandas:ExcelFile
-    pandas:ExcelWriter pandas:HDFStore pandas:option_context pandas:read_csv pandas:read_json
-    pathlib:Path.open PIL.Image:open polars:Config polars:StringCache rasterio:open
-    requests:Session requests:get requests:post rich.progress:Progress seaborn:axes_style
-    seaborn:color_palette seaborn:plotting_context shelve:open sklearn:config_context
-    sqlite3:Connection sqlite3:connect subprocess:Popen tarfile:TarFile.open tarfile:open
-    tempfile:NamedTemporaryFile tempfile:SpooledTemporaryFile tempfile:TemporaryDirectory
-    tempfile:TemporaryFile threading:Condition threading:Semaphore torch.amp:autocast
-    torch.profiler:profile torch.random:fork_rng torch:autocast torch:device torch:enable_grad
-    torch:inference_mode torch:no_grad torch:set_grad_enabled tqdm.auto:tqdm tqdm.notebook:tqdm
-    tqdm:tqdm tqdm:trange unittest.mock:patch unittest.mock:patch.dict unittest.mock:patch.object
-    urllib.request:urlopen wandb:init warnings:catch_warnings wave:open xarray:open_dataset
-    zipfile:ZipFile zipfile:ZipFile.open
+    gzip:open h5py:File httpx:AsyncClient httpx:Client httpx:stream httpx2:AsyncClient
+    httpx2:Client httpx2:stream io:open joblib:parallel_backend joblib:parallel_config lzma:open
+    matplotlib.pyplot:ioff matplotlib.pyplot:ion matplotlib.pyplot:rc_context
+    matplotlib.pyplot:xkcd matplotlib.style:context matplotlib:rc_context mlflow:start_run
+    mmap:mmap mpmath:extradps mpmath:workdps mpmath:workprec multiprocessing:Manager
+    multiprocessing:Pool nbckpt:checkpoint nbckpt:recording numpy:errstate numpy:load
+    numpy:printoptions os:fdopen os:popen os:scandir pandas:ExcelFile pandas:ExcelWriter
+    pandas:HDFStore pandas:option_context pandas:read_csv pandas:read_json pathlib:Path.open
+    PIL.Image:open polars:Config polars:StringCache rasterio:open requests:Session requests:get
+    requests:post rich.progress:Progress seaborn:axes_style seaborn:color_palette
+    seaborn:plotting_context shelve:open sklearn:config_context sqlite3:Connection sqlite3:connect
+    subprocess:Popen tarfile:TarFile.open tarfile:open tempfile:NamedTemporaryFile
+    tempfile:SpooledTemporaryFile tempfile:TemporaryDirectory tempfile:TemporaryFile
+    threading:Condition threading:Semaphore torch.amp:autocast torch.profiler:profile
+    torch.random:fork_rng torch:autocast torch:device torch:enable_grad torch:inference_mode
+    torch:no_grad torch:set_grad_enabled tqdm.auto:tqdm tqdm.notebook:tqdm tqdm:tqdm tqdm:trange
+    unittest.mock:patch unittest.mock:patch.dict unittest.mock:patch.object urllib.request:urlopen
+    wandb:init warnings:catch_warnings wave:open xarray:open_dataset zipfile:ZipFile
+    zipfile:ZipFile.open
 """
 PASSING = tuple(tuple(name.split(":")) for name in _PUBLIC.split())
 """Classes, and functions that make managers, which are known to let exceptions pass."""
