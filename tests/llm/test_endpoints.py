@@ -207,7 +207,7 @@ def test_what_a_provider_answers_comes_back_when_it_is_off(case: Case, recorded:
     [
         ("https://api.openai.com/v1/threads/t_1/runs", {}),
         ("https://router.huggingface.co/fal-ai/flux", {}),
-        (f"{GEMINI}/fileSearchStores", {}),
+        (f"{GEMINI}/webhooks", {}),
         ("https://api.replicate.com/v1/trainings", {}),
         ("https://mine.endpoints.huggingface.cloud/", {"inputs": "a"}),
     ],
