@@ -127,6 +127,10 @@ _ASKED = (
     _kind("generate", "ollama", "api/generate", "model", ends=_LAST_LINE),
     _kind("chat", "mistral_ai", "agents/completions", "agent_id", "messages", ends=_DONE),
     _kind("completions", "openai", "(?:fim/)?completions", "model", "prompt", ends=_DONE),
+    _kind(
+        "completions", "anthropic", "complete", "prompt", "max_tokens_to_sample",
+        ends=_STOP_REASON,
+    ),
     _kind("completions", "llama_cpp", "completion", "prompt", "n_predict|cache_prompt", ends=_STOP),
     _kind("images", "openai", "images/(?:generations|edits|variations)"),
     _kind("speech", "openai", "audio/speech", "input", is_json=False),

@@ -24,7 +24,7 @@ class Endpoint(NamedTuple):
 
 _QUICK = {
     "POST": re.compile(
-        r"completions?|/responses|/messages|[eE]mbed|api/(?:chat|generate)|/images/|/audio/"
+        r"completions?|/complete\b|/responses|/messages|[eE]mbed|api/(?:chat|generate)|/images/|/audio/"
         r"|moderations|/ocr|enerateContent|countTokens|[pP]redict|rerank|/v[12]/(?:chat|generate)"
         r"|/classify|/interactions|/batch|/model-invocation|/model/|/models/|/cachedContents"
         r"|/conversations|/vector_stores|/videos|/files|/uploads|cancel|/agents|/containers"

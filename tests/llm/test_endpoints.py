@@ -56,6 +56,10 @@ class Case(NamedTuple):
 
 
 CASES = [
+    Case("https://api.anthropic.com/v1/complete",
+         {"model": "claude-2.1", "prompt": "hi", "max_tokens_to_sample": 9},
+         {"type": "completion", "completion": "hi", "stop_reason": "stop_sequence"},
+         ("anthropic", "completions", "claude-2.1", None, None)),
     Case(f"{CLAUDE}:rawPredict", CHAT | {"model": 1}, ANTHROPICS,
          ("gcp.vertex_ai", "messages", "claude-sonnet-4@1", 3, 4)),
     Case(f"{GOOGLE}/publishers/anthropic/models/count-tokens:rawPredict", CHAT, NOTHING,
