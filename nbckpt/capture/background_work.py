@@ -215,8 +215,24 @@ def _held_by(part: object, frame: FrameType) -> Iterator[object]:
 
 
 def _work_of_callbacks(future: object, namespace: Mapping[str, object]) -> list[AtWork]:
-    called = getattr(future, "_callbacks", None) or ()
-    return [work for call, _ in called for work in _work_of_call(call, (), namespace)]
+    called = [call for call, _ in getattr(future, "_callbacks", None) or ()]
+    return [
+        work
+        for call in called
+        if not _forgets(call, namespace)
+        for work in _work_of_call(call, (), namespace)
+    ]
+
+
+def _forgets(callback: Any, namespace: Mapping[str, object]) -> bool:
+    """True if a callback takes a task out of a library's set of its tasks.
+
+    So a library holds its tasks as long as they run. An object with tasks is not kept anyway.
+    """
+    if type(callback) is not BuiltinMethodType or type(callback.__self__) is not set:
+        return False
+    tasks: set[Any] = callback.__self__
+    return all(map(is_harmless, tuple(tasks))) and not names_of([tasks], namespace)
 
 
 def _work_of_call(
@@ -226,7 +242,7 @@ def _work_of_call(
     function, given = _unwrapped(callback)
     holder = function.__self__ if type(function) in METHODS else None
     given += [holder, *(args or ())]
-    name = function.__name__ if type(function) in _NAMED else type(function).__name__
+    name = function.__qualname__ if type(function) in _NAMED else type(function).__name__
     if type(function) is FunctionType:
         if function.__globals__ is namespace:
             given += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]

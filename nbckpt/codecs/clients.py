@@ -67,6 +67,8 @@ def _reduce_urllib3_pool(_: object, pool: Any) -> Any:
 _POOLS: dict[tuple[str, str], Reducer] = {
     ("httpcore", "ConnectionPool"): _reduce_httpcore_pool,
     ("httpcore", "AsyncConnectionPool"): _reduce_httpcore_pool,
+    ("httpcore2", "ConnectionPool"): _reduce_httpcore_pool,
+    ("httpcore2", "AsyncConnectionPool"): _reduce_httpcore_pool,
     ("urllib3", "PoolManager"): _reduce_manager,
     ("urllib3", "HTTPConnectionPool"): _reduce_urllib3_pool,
 }

@@ -105,7 +105,10 @@ _COMMON: dict[str, Any] = {"is_common": True}
 _BINARY: dict[str, Any] = {"is_common": True, "is_json": False, "takes_any": True}
 _PUBLISHED = r"publishers/[^/]+/models/[^/]+"
 _BEDROCK = "model/[^/]+"
-_MADE = "batches|batch/jobs|cachedContents|conversations|files|interactions|responses|vector_stores"
+_MADE = (
+    "agents|batches|batch/jobs|cachedContents|containers|conversations|fileSearchStores|files"
+    "|interactions|libraries|responses|vector_stores"
+)
 
 _ASKED = (
     _kind("chat", "openai", "chat/completions", "messages", ends=_DONE),
@@ -124,6 +127,10 @@ _ASKED = (
     _kind("generate", "ollama", "api/generate", "model", ends=_LAST_LINE),
     _kind("chat", "mistral_ai", "agents/completions", "agent_id", "messages", ends=_DONE),
     _kind("completions", "openai", "(?:fim/)?completions", "model", "prompt", ends=_DONE),
+    _kind(
+        "completions", "anthropic", "complete", "prompt", "max_tokens_to_sample",
+        ends=_STOP_REASON,
+    ),
     _kind("completions", "llama_cpp", "completion", "prompt", "n_predict|cache_prompt", ends=_STOP),
     _kind("images", "openai", "images/(?:generations|edits|variations)"),
     _kind("speech", "openai", "audio/speech", "input", is_json=False),
@@ -235,8 +242,17 @@ _OBJECTS = (
         "vector_stores", "openai", rf"vector_stores(?:/{_ONE}/(?:files|file_batches))?", **_COMMON
     ),
     _poll("openai", f"vector_stores/{_ONE}/file_batches/{_ONE}", "status", "completed"),
+    _kind("vector_stores", "gcp.gemini", f"fileSearchStores(?:/{_ONE}:importFile)?", **_COMMON),
     _kind(
-        "delete", "openai", rf"(?:{_MADE})/{_ONE}(?:/(?:files|items)/{_ONE})?",
+        "vector_stores", "gcp.gemini",
+        f"upload/v[^/]+/fileSearchStores/{_ONE}:uploadToFileSearchStore", **_BINARY,
+    ),
+    _kind("vector_stores", "mistral_ai", rf"libraries(?:/{_ONE}/documents)?", **_COMMON),
+    _kind("containers", "openai", rf"containers(?:/{_ONE}/files)?", **_COMMON),
+    _kind("agents", "mistral_ai", "agents", "base_agent|model", **_COMMON),
+    _kind("agents", "mistral_ai", f"agents/{_ONE}(?:/version)?", method="PATCH", **_COMMON),
+    _kind(
+        "delete", "openai", rf"(?:{_MADE})/{_ONE}(?:/(?:documents|files|items)/{_ONE})?",
         method="DELETE", **_BINARY,
     ),
     _kind("cancel", "openai", rf"(?:{_MADE}|predictions)/{_ONE}[/:]cancel", **_BINARY),
@@ -250,16 +266,16 @@ RAW = Kind("raw", "", re.compile(""), ends=_DONE, is_json=False, takes_any=True)
 
 FREE = frozenset(
     {
-        "caches", "cancel", "conversations", "count_tokens", "delete", "files", "moderations",
-        "poll", "result", "vector_stores",
+        "agents", "caches", "cancel", "containers", "conversations", "count_tokens", "delete",
+        "files", "moderations", "poll", "result", "vector_stores",
     }
 )  # fmt: skip
 """Names of kinds that providers do not bill by the request."""
 
 MAKES = frozenset(
     {
-        "batches", "caches", "conversations", "files", "interactions", "predictions", "responses",
-        "vector_stores", "videos",
+        "agents", "batches", "caches", "containers", "conversations", "files", "interactions",
+        "predictions", "responses", "vector_stores", "videos",
     }
 )  # fmt: skip
 """Names of kinds whose answer names what later requests ask for, as long as it is there."""

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from nbckpt.session.session import Session
 
 _MOST = 200
-_MADE = re.compile(r"/(?:conversations|vector_stores)$")
+_MADE = re.compile(r"/(?:conversations|fileSearchStores|libraries|vector_stores)$")
 _OBJECT = re.compile(
-    r"/(?:batches|cachedContents|conversations|files|interactions|jobs|operations|predictions"
-    r"|responses|uploads|vector_stores|videos)/([^/:]+)"
+    r"/(?:agents|batches|cachedContents|containers|conversations|fileSearchStores|files|interactions"
+    r"|jobs|libraries|operations|predictions|responses|uploads|vector_stores|videos)/([^/:]+)"
 )
 _FILE = re.compile(r"/files/[^/:]+$")
 """Of a file that may be there or not: some providers let one name it."""
@@ -130,7 +130,7 @@ class GrowingObjects:
             self._said += ((run, question.endpoint.path.encode()), (run, body[:_MOST_SAID]))
         if method == "DELETE":
             self._change(question, _OBJECT.findall(question.endpoint.path), created_at)
-        elif method == "POST" and not kind.until:
+        elif method in ("PATCH", "POST") and not kind.until:
             self._note_change(question, created_at)
             if kind.name == "files":
                 names = _OWN_NAME.findall(body.decode("utf-8", "replace"))
@@ -200,5 +200,7 @@ def _name_in(kept: RecordedResponse) -> str:
         value = json.loads(_decoded(kept))
     except ValueError:
         return ""
-    found = value.get("conversation_id") or value.get("id") if isinstance(value, dict) else None
-    return found if isinstance(found, str) else ""
+    if not isinstance(value, dict):
+        return ""
+    found = value.get("conversation_id") or value.get("id") or value.get("name")
+    return found.rpartition("/")[2] if isinstance(found, str) else ""

@@ -24,17 +24,20 @@ class Endpoint(NamedTuple):
 
 _QUICK = {
     "POST": re.compile(
-        r"completions?|/responses|/messages|[eE]mbed|api/(?:chat|generate)|/images/|/audio/"
+        r"completions?|/complete\b|/responses|/messages|[eE]mbed|api/(?:chat|generate)|/images/|/audio/"
         r"|moderations|/ocr|enerateContent|countTokens|[pP]redict|rerank|/v[12]/(?:chat|generate)"
         r"|/classify|/interactions|/batch|/model-invocation|/model/|/models/|/cachedContents"
-        r"|/conversations|/vector_stores|/videos|/files|/uploads|cancel"
+        r"|/conversations|/vector_stores|/videos|/files|/uploads|cancel|/agents|/containers"
+        r"|/fileSearchStores|/libraries"
     ),
     "GET": re.compile(
         r"/(?:async/chat|batches|batchPredictionJobs|deferred-completion|file_batches|files|interactions|jobs|operations"
         r"|model-invocation-job|predictions|responses|videos)/"
     ),
+    "PATCH": re.compile(r"/agents/"),
     "DELETE": re.compile(
-        r"/(?:batches|jobs|cachedContents|conversations|files|interactions|responses|vector_stores)/"
+        r"/(?:agents|batches|jobs|cachedContents|containers|conversations|fileSearchStores|files"
+        r"|interactions|libraries|responses|vector_stores)/"
     ),
 }
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from nbckpt.digests import Digest, digest_of
 from nbckpt.llm.http_request import HttpRequest
@@ -108,6 +108,8 @@ def key_of(
     members = None if body.members is None else compared(body.members, endpoint, ignored)
     if members is not None and any(mark in body.text for mark in _OF_TOOLS):
         members = with_ids_in_order(members)
+    if members is not None and _SIGNING.search(body.text):
+        members = with_plain_addresses(members)
     text = body.text if members is None or members is body.members else _text_of(members)
     return digest_of(json.dumps(place), b"\0", text)
 
@@ -162,6 +164,44 @@ _CALL_TYPES = ("function_call", "function_call_output", "tool_result", "tool_use
 """Types of what is one: of OpenAI's responses, Anthropic."""
 _OF_TOOLS = (b"call_id", b"function", b"toolUse", b"tool_call", b"tool_use")
 """Texts without one of which a body has no such id."""
+
+
+def with_plain_addresses(members: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The members with addresses that nobody signed: who may read something, until when.
+
+    A signed address is another one whenever it is asked for, and leads to the same: of a file at
+    Mistral's, of a picture in a bucket [1]_ [2]_ [3]_.
+
+    References
+    ----------
+    .. [1] Amazon S3, API reference, "Authenticating requests: using query parameters".
+    .. [2] Google Cloud Storage, documentation, "V4 signing process".
+    .. [3] Microsoft, Azure Storage, "Create a service SAS".
+    """
+    plain = _plain(members)
+    return plain if isinstance(plain, Mapping) else members
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, str) and _ADDRESS.fullmatch(value) and _SIGNING.search(value.encode()):
+        place, _, query = value.partition("?")
+        told = [(n, v) for n, v in parse_qsl(query, True) if not _OF_SIGNATURES.fullmatch(n)]
+        return f"{place}?{urlencode(told)}"
+    return value
+
+
+_ADDRESS = re.compile(r"https?://[^\s?#]+\?[^\s#]+")
+_SIGNING = re.compile(rb"(?i)[?&](?:sig|signature|x-amz-signature|x-goog-signature)=")
+_OF_SIGNATURES = re.compile(
+    r"(?i)x-(?:amz|goog)-(?:algorithm|credential|date|expires|security-token|signature|signedheaders)"
+    r"|AWSAccessKeyId|GoogleAccessId|Expires|Key-Pair-Id|Policy|Signature"
+    r"|sig|s[evtp]|spr|sip|ske|skoid|sks|skt|sktid|skv|saoid|suoid|ses"
+)
+"""Parameters of a signed address that say who may read, until when: of Amazon, Google, Azure."""
 
 
 def _without(members: Mapping[str, Any], path: list[str]) -> Mapping[str, Any]:

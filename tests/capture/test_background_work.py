@@ -66,6 +66,49 @@ def test_a_cell_that_waits_for_its_own_tasks_is_restored(tmp_path: Path) -> None
     assert any("restored 'cell-c1'" in line for line in said)
 
 
+WORKER = """
+import asyncio
+running = set()
+async def work():
+    await asyncio.sleep(60)
+async def asked():
+    task = asyncio.create_task(work())
+    running.add(task)
+    task.add_done_callback(running.discard)
+    return 7
+"""
+
+
+@pytest.mark.slow
+def test_a_cell_in_which_a_library_began_work_of_its_own_is_restored(tmp_path: Path) -> None:
+    (tmp_path / "site-packages").mkdir()
+    (tmp_path / "site-packages" / "asking.py").write_text(WORKER)
+    cells = [
+        "import sys; sys.path.insert(0, 'site-packages')\nimport asking",
+        "y = await asking.asked()",
+    ]
+    run(tmp_path, cells, "y")
+
+    value, said = run(tmp_path, cells, "y")
+
+    assert value == "7"
+    assert any("restored 'cell-c1'" in line for line in said), said
+
+
+@pytest.mark.slow
+def test_a_cell_that_has_its_own_set_of_tasks_emptied_later_runs(tmp_path: Path) -> None:
+    cells = [
+        "import asyncio\ntasks = set()",
+        "t = asyncio.create_task(asyncio.sleep(60))\ntasks.add(t)\n"
+        "t.add_done_callback(tasks.discard)\ny = 7",
+    ]
+    run(tmp_path, cells, "y")
+
+    said = run(tmp_path, cells, "y")[1]
+
+    assert not any("restored 'cell-c1'" in line for line in said), said
+
+
 @pytest.mark.slow
 def test_what_a_resume_could_not_bring_back_is_made_before_a_cell_reads_it(tmp_path: Path) -> None:
     run(tmp_path, FAILING)

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
 import ast
+import concurrent.futures
 import contextlib
 import re
+import sys
 import textwrap
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -218,6 +222,45 @@ def test_code_that_only_looks_so_does_not_reach_any_name(cell: str) -> None:
     found = names(cell)
 
     assert not found.everything
+
+
+PASSING = (
+    "import wave\nwith wave.open(p) as f: t = 1\nt",
+    "import wave as w\nwith w.open(p) as f: t = 1\nt",
+    "from wave import open as opened\nwith opened(p) as f: t = 1\nt",
+    "import polars as pl\nwith pl.Config(): t = 1\nt",
+    "from concurrent.futures import ThreadPoolExecutor as Pool\nwith Pool() as ex: t = 1\nt",
+    "import concurrent.futures as cf\nwith cf.ThreadPoolExecutor() as ex: t = 1\nt",
+)
+
+
+@pytest.mark.parametrize("cell", PASSING)
+def test_a_known_manager_lets_pass_whether_its_library_is_loaded_or_not(
+    cell: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("polars")
+    loaded = names_of_tree(ast.parse(cell), {})
+    for name in ("wave", "polars"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.delitem(vars(concurrent.futures), "ThreadPoolExecutor", raising=False)
+
+    unloaded = names_of_tree(ast.parse(cell), {})
+
+    assert "t" not in unloaded.reads
+    assert unloaded.reads == loaded.reads
+
+
+def test_a_module_beside_the_notebook_named_as_a_library_may_swallow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if find_spec("wandb") is not None:
+        pytest.skip("wandb is installed")
+    (tmp_path / "wandb.py").write_text("class init: pass")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    told = names_of_tree(ast.parse("import wandb\nwith wandb.init(): t = 1\nt"), {})
+
+    assert "t" in told.reads
 
 
 def test_a_user_s_own_eval_is_not_the_builtin() -> None:

@@ -656,3 +656,57 @@ def test_the_variable_of_a_guarded_block_is_no_input_of_code_that_reads_everythi
     tree = ast.parse("globals()['e'] = 1")
     after_a_run = key_of(tree, {"x": 1, "__nbckpt_step_1": object()})
     assert after_a_run == key_of(tree, {"x": 1})
+
+
+WRAPPING = """
+import functools, socket, uuid, weakref
+class Asking:
+    def ask(self, question): return question
+class Client:
+    def __init__(self, ask, tries=1):
+        self._asked = wrapping(ask, tries)
+        self._connection = connection
+    def ask(self, question): return self._asked(question)
+def wrapping(function, tries):
+    token = uuid.uuid4().hex
+    @functools.wraps(function)
+    def asked(*args): return function(*args), token, tries
+    return asked
+def length(text): return 0
+connection = socket.socket()
+weakref.finalize(length, connection.close)
+"""
+
+
+@pytest.fixture
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library of clients, by the name of one that is known to hold no data."""
+    (tmp_path / "site-packages").mkdir()
+    (tmp_path / "site-packages" / "xai_sdk.py").write_text(WRAPPING)
+    monkeypatch.syspath_prepend(tmp_path / "site-packages")
+    monkeypatch.delitem(sys.modules, "xai_sdk", raising=False)
+
+
+@pytest.mark.usefixtures("library")
+def test_what_a_library_wraps_around_its_own_function_is_no_definition() -> None:
+    text = "import xai_sdk\nclient = xai_sdk.Client(xai_sdk.Asking().ask)"
+
+    assert why("y = client.ask('a')", text, text) == []
+
+
+@pytest.mark.usefixtures("library")
+def test_what_a_library_wraps_around_a_function_of_the_notebook_counts() -> None:
+    text = "import xai_sdk\ndef ask(question): return {}\nclient = xai_sdk.Client(ask)"
+
+    changed = why("y = client.ask('a')", text.format(1), text.format(2))
+
+    assert "function 'ask' changed" in changed
+
+
+@pytest.mark.usefixtures("library")
+def test_a_variable_that_a_library_wraps_around_its_function_counts_as_a_value() -> None:
+    text = "import xai_sdk\nxai_sdk.uuid.uuid4 = lambda: xai_sdk.uuid.UUID(int=1)\n"
+    text += "length = xai_sdk.wrapping(xai_sdk.length, {})"
+
+    assert why("y = length('a')", text.format(1), text.format(1)) == []
+    assert why("y = length('a')", text.format(1), text.format(2)) != []

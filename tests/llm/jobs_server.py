@@ -82,6 +82,30 @@ def _job(name: str, state: str) -> Json:
     return {"id": name, **told, "created_at": 1, **counts, "failed_requests": 0}
 
 
+def _chat(n: int) -> Json:
+    said = {"index": 0, "message": {"role": "assistant", "content": f"answer {n}"}}
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    told = {"object": "chat.completion", "model": "m", "created": 1, "usage": usage}
+    return {"id": f"c{n}", **told, "choices": [{**said, "finish_reason": "stop"}]}
+
+
+def _agent(name: str) -> Json:
+    told = {"model": "m", "name": "a", "version": 0, "versions": [0], "source": "api"}
+    at = "2026-01-01T00:00:00Z"
+    return {"id": name, **told, "created_at": at, "updated_at": at, "deployment_chat": False}
+
+
+def _container(name: str) -> Json:
+    return {"id": name, "object": "container", "name": "c", "created_at": 1, "status": "running"}
+
+
+def _library(name: str) -> Json:
+    at = "2026-01-01T00:00:00Z"
+    told = {"name": "l", "owner_id": None, "owner_type": "User", "total_size": 0}
+    told |= {"nb_documents": 0, "chunk_size": None}
+    return {"id": name, **told, "created_at": at, "updated_at": at}
+
+
 _MADE = {
     "files": ("file", lambda name, _: _file(name)),
     "batches": ("batch", _batch),
@@ -92,6 +116,10 @@ _MADE = {
     "interactions": ("v1", _interaction),
     "conversations": ("conv", lambda name, _: {"id": name, "object": "conversation", "created_at": 1}),
     "vector_stores": ("vs", lambda name, _: {"id": name, "object": "vector_store", "created_at": 1}),
+    "agents": ("ag", lambda name, _: _agent(name)),
+    "containers": ("cntr", lambda name, _: _container(name)),
+    "fileSearchStores": ("fss", lambda name, _: {"name": f"fileSearchStores/{name}"}),
+    "libraries": ("lib", lambda name, _: _library(name)),
     "predictions": (
         "p", lambda name, state: {"id": name, "status": _replicates(state), "output": ["hi"]}
     ),
@@ -111,7 +139,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("content-length") or 0))
         self._answer(body)
 
-    do_GET = do_DELETE = do_POST
+    do_GET = do_DELETE = do_PATCH = do_POST
 
     def _answer(self, body: bytes) -> None:
         path = self.path.partition("?")[0].partition("#")[0]
@@ -195,8 +223,10 @@ class Jobs(ThreadingHTTPServer):
         if method == "DELETE":
             self.gone.add(path.split("/")[1])
             return 200, {"id": path.split("/")[1], "object": "file", "deleted": True}
+        if method == "PATCH":
+            return 200, _agent(path.split("/")[1])
         if method == "POST":
-            return 200, self._make(path)
+            return 201 if path == "libraries" else 200, self._make(path)
         return 200, self._tell(path)
 
     def _make(self, path: str) -> Json:
@@ -212,6 +242,9 @@ class Jobs(ThreadingHTTPServer):
             return {
                 "file": {"name": name, "uri": name, "mimeType": "text/plain", "state": "ACTIVE"}
             }
+        if path.startswith("agents/") or path == "chat/completions":
+            self._made[path] += 1
+            return _chat(self._made[path])
         if ":" in path:
             self._made[path] += 1
             return _operation(f"b{sum(self._made.values())}", "running")

@@ -56,6 +56,10 @@ class Case(NamedTuple):
 
 
 CASES = [
+    Case("https://api.anthropic.com/v1/complete",
+         {"model": "claude-2.1", "prompt": "hi", "max_tokens_to_sample": 9},
+         {"type": "completion", "completion": "hi", "stop_reason": "stop_sequence"},
+         ("anthropic", "completions", "claude-2.1", None, None)),
     Case(f"{CLAUDE}:rawPredict", CHAT | {"model": 1}, ANTHROPICS,
          ("gcp.vertex_ai", "messages", "claude-sonnet-4@1", 3, 4)),
     Case(f"{GOOGLE}/publishers/anthropic/models/count-tokens:rawPredict", CHAT, NOTHING,
@@ -207,7 +211,7 @@ def test_what_a_provider_answers_comes_back_when_it_is_off(case: Case, recorded:
     [
         ("https://api.openai.com/v1/threads/t_1/runs", {}),
         ("https://router.huggingface.co/fal-ai/flux", {}),
-        (f"{GEMINI}/fileSearchStores", {}),
+        (f"{GEMINI}/webhooks", {}),
         ("https://api.replicate.com/v1/trainings", {}),
         ("https://mine.endpoints.huggingface.cloud/", {"inputs": "a"}),
     ],

@@ -174,6 +174,57 @@ def a_batch_of_mistral(jobs: Jobs) -> Any:
         return until(lambda: client.batch.jobs.get(job_id=job.id), "SUCCESS").id
 
 
+@case
+def an_agent_of_mistral(jobs: Jobs) -> Any:
+    with Mistral(api_key="offline", server_url=jobs.url) as client:
+        agent = client.beta.agents.create(model="m", name="a", instructions="be short")
+        client.beta.agents.update(agent_id=agent.id, instructions="be long")
+        said: Any = [{"role": "user", "content": "hi"}]
+        answer = client.agents.complete(agent_id=agent.id, messages=said)
+        return agent.id, answer.choices[0].message
+
+
+@case
+def a_library_of_mistral(jobs: Jobs) -> Any:
+    with Mistral(api_key="offline", server_url=jobs.url) as client:
+        return client.beta.libraries.create(name="notes").id
+
+
+@case
+def a_store_of_files_of_gemini(jobs: Jobs) -> Any:
+    client = _genai(jobs)
+    store = client.file_search_stores.create(config={"display_name": "notes"})
+    name = str(store.name)
+    added = client.file_search_stores.import_file(file_search_store_name=name, file_name="files/f")
+    client.file_search_stores.delete(name=name, config={"force": True})
+    return name, added.name
+
+
+@case
+def a_container(jobs: Jobs) -> Any:
+    with _openai(jobs) as client:
+        made = client.containers.create(name="c")
+        client.containers.delete(made.id)
+        return made.id
+
+
+def test_an_agent_that_is_told_otherwise_is_asked_again(jobs: Jobs, recorded: Session) -> None:
+    def answer(*instructions: str) -> Any:
+        with Mistral(api_key="offline", server_url=jobs.url) as client, scope.entered("step"):
+            agent = client.beta.agents.create(model="m", name="a")
+            for text in instructions:
+                client.beta.agents.update(agent_id=agent.id, instructions=text)
+            said: Any = [{"role": "user", "content": "hi"}]
+            return client.agents.complete(agent_id=agent.id, messages=said).choices[0].message
+
+    first = answer("be short")
+    assert answer("be short") == first
+
+    assert answer("be long") != first
+
+    assert jobs.made("agents") == 1
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession")
 @pytest.mark.parametrize("name", CASES)

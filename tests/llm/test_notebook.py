@@ -207,3 +207,103 @@ def test_samples_of_a_tracked_loop_go_on_with_the_next_one(asking: Any, provider
     assert rows == [(1,)]
     assert len(set(asking.user_ns["samples"])) == 10
     assert provider.answered == 10
+
+
+HOLDERS = {
+    "anthropic": (
+        "from anthropic import Anthropic",
+        "Anthropic()",
+        "client.messages.create(model='m', max_tokens=9, messages=said).content[0].text",
+    ),
+    "genai": (
+        "from google import genai",
+        "genai.Client()",
+        "client.models.generate_content(model='gemini-2.5-flash', contents='hi').text",
+    ),
+    "httpx": (
+        "import httpx, os",
+        "httpx.Client()",
+        "client.post(os.environ['OPENAI_BASE_URL'] + '/chat/completions', json=asked).text",
+    ),
+    "httpx2": (
+        "import httpx2, os",
+        "httpx2.Client()",
+        "client.post(os.environ['OPENAI_BASE_URL'] + '/chat/completions', json=asked).text",
+    ),
+    "ollama": (
+        "import ollama",
+        "ollama.Client()",
+        "client.chat(model='m', messages=said).message.content",
+    ),
+    "openai": (
+        "from openai import OpenAI",
+        "OpenAI()",
+        "client.chat.completions.create(**asked).choices[0].message.content",
+    ),
+    "requests": (
+        "import requests, os",
+        "requests.Session()",
+        "client.post(os.environ['OPENAI_BASE_URL'] + '/chat/completions', json=asked).text",
+    ),
+}
+"""Library → its import, its client, and a question to it."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("library", sorted(HOLDERS))
+def test_an_object_that_holds_a_client_is_kept_after_it_has_asked(
+    library: str, shell: Any, provider: Provider, capsys: pytest.CaptureFixture[str]
+) -> None:
+    imports, client, question = HOLDERS[library]
+    define = (
+        f"{imports}\nclass Chat:\n    def __init__(self):\n"
+        f"        self.client = {client}\n        self.told = []\n"
+        "    def ask(self):\n        client = self.client\n"
+        "        said = [{'role': 'user', 'content': 'hi'}]\n"
+        "        asked = {'model': 'm', 'messages': said}\n"
+        f"        self.told.append({question})"
+    )
+    begin = "%%checkpoint begin\nchat = Chat()\nchat.ask()"
+    run(shell, define)
+    assert run(shell, begin).success
+    told = shell.user_ns["chat"].told
+    restart(shell)
+    run(shell, define)
+    capsys.readouterr()
+
+    assert run(shell, begin).success
+
+    assert "restored 'begin'" in (said := capsys.readouterr().out)
+    assert "not kept" not in said
+    assert run(shell, "chat.ask()").success
+    assert shell.user_ns["chat"].told[:1] == told
+    assert provider.answered == 2
+
+
+@pytest.mark.slow
+def test_an_object_that_holds_an_asynchronous_client_is_kept_after_it_has_asked(
+    tmp_path: Path, provider: Provider
+) -> None:
+    define = (
+        "from openai import AsyncOpenAI\nclass Chat:\n    def __init__(self):\n"
+        "        self.client = AsyncOpenAI()\n    async def ask(self):\n"
+        "        said = [{'role': 'user', 'content': 'hi'}]\n"
+        "        return await self.client.chat.completions.create(model='m', messages=said)"
+    )
+    begin = "%%checkpoint begin\nchat = Chat()\nfirst = (await chat.ask()).id"
+    with Kernel(tmp_path) as kernel:
+        kernel.run("%load_ext nbckpt")
+        kernel.run(define)
+        assert kernel.run(begin).ok
+        first = kernel.value("first")
+    with Kernel(tmp_path) as kernel:
+        kernel.run("%load_ext nbckpt")
+        kernel.run(define)
+
+        said = kernel.run(begin).notices
+
+        assert any("restored 'begin'" in notice for notice in said), said
+        assert not any("not kept" in notice for notice in said)
+        assert kernel.value("first") == first
+        assert kernel.run("second = await chat.ask()").ok
+    assert provider.answered == 2

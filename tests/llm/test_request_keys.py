@@ -86,3 +86,63 @@ def test_a_tool_whose_schema_takes_several_types_is_recorded(
             httpx.post(f"{provider.url}/v1/chat/completions", json=asked)
 
     assert len(provider.requests) == 1
+
+
+SIGNED = {
+    "amazon": (
+        "https://b.s3.amazonaws.com/{name}?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential={by}"
+        "&X-Amz-Date={by}&X-Amz-Expires=60&X-Amz-SignedHeaders=host&X-Amz-Signature={by}"
+        "&versionId={version}"
+    ),
+    "azure": (
+        "https://a.blob.core.windows.net/{name}?se={by}&sp=r&sv=2026-01-05&sr=b&sig={by}"
+        "&versionId={version}"
+    ),
+    "cloudfront": (
+        "https://d.cloudfront.net/{name}?versionId={version}&Expires={by}&Signature={by}"
+        "&Key-Pair-Id=k"
+    ),
+    "google": (
+        "https://storage.googleapis.com/b/{name}?X-Goog-Algorithm=GOOG4&X-Goog-Credential={by}"
+        "&X-Goog-Date={by}&X-Goog-Expires=60&X-Goog-SignedHeaders=host&X-Goog-Signature={by}"
+        "&versionId={version}"
+    ),
+}
+
+
+@pytest.mark.parametrize("store", sorted(SIGNED))
+def test_an_address_is_the_same_whoever_signed_it_and_when(store: str) -> None:
+    def key(**parts: str) -> str:
+        address = SIGNED[store].format(**{"name": "a.png", "by": "1", "version": "1", **parts})
+        part = {"type": "image_url", "image_url": {"url": address}}
+        return key_of(URLS[0], {"messages": [{"role": "user", "content": [part]}]})
+
+    assert key(by="1") == key(by="2")
+    assert len({key(), key(name="b.png"), key(version="2")}) == 3
+
+
+def test_an_address_that_nobody_signed_counts_whole() -> None:
+    def key(address: str) -> str:
+        return key_of(URLS[0], {"input": address})
+
+    assert key("https://a.com/?se=1&sv=2") != key("https://a.com/?se=2&sv=2")
+    assert key("see https://a.com/?sig=1") != key("see https://a.com/?sig=2")
+
+
+def test_a_document_at_an_address_signed_anew_is_read_once(
+    provider: Provider, recorded: Session
+) -> None:
+    def read(signature: str) -> str:
+        address = f"https://a.blob.core.windows.net/a.pdf?se={signature}&sig={signature}"
+        part = {"type": "document", "source": {"type": "url", "url": address}}
+        said = [{"role": "user", "content": [part]}]
+        body = {"model": "m", "max_tokens": 9, "messages": said}
+        return httpx.post(f"{provider.url}/v1/messages", json=body).text
+
+    with scope.entered("step"):
+        first = read("one")
+    with scope.entered("step"):
+        again = read("two")
+
+    assert again == first
+    assert provider.answered == 1

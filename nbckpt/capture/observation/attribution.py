@@ -19,6 +19,7 @@ from nbckpt.capture.observation.stores import Codes, can_set, resolved, texts_of
 from nbckpt.capture.observation.words_of_code import words_of_all, words_of_tree
 from nbckpt.fingerprint.code.bytecode import words_of
 from nbckpt.fingerprint.user_names import Own
+from nbckpt.fingerprint.values.definitions import BOOKKEEPING
 from nbckpt.fingerprint.values.homes import is_users_module, module_of
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.fingerprint.values.segments import is_plain
@@ -82,8 +83,8 @@ class Attribution(Own):
 
         Its value is the notebook's, or its name stands in a text that the cell has.
         """
-        if not codes.sets_unnamed:
-            return False
+        if not codes.sets_unnamed or (change.kind == "class" and change.name in BOOKKEEPING):
+            return False  # pydantic completes a class when it is first used
         given = given_by(tree, codes.reached, self.namespace)
         if change.name in frozenset().union(*map(words_of, given.strings)):
             return True

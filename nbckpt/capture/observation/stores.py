@@ -22,6 +22,7 @@ from nbckpt.capture.observation.words_of_code import (
 )
 from nbckpt.fingerprint.code import nodes_of
 from nbckpt.fingerprint.code.bytecode import words_of
+from nbckpt.fingerprint.values.plain import PLAIN
 from nbckpt.fingerprint.values.raw_members import member_of_class
 
 _SETTERS = frozenset(
@@ -29,6 +30,7 @@ _SETTERS = frozenset(
 )
 _UNNAMED = frozenset({"setattr", "delattr", "vars", "exec", "eval", "globals"})
 _UNNAMED_MEMBERS = frozenset({"__setattr__", "__delattr__", "__dict__", "__globals__"})
+_DATA = PLAIN - {type(None)}
 _UNNAMED_BY_CODE = _UNNAMED_MEMBERS | {"setattr", "delattr"}
 
 _STORES = frozenset({"STORE_ATTR", "DELETE_ATTR"})
@@ -108,7 +110,7 @@ class Codes:
         """True if the cell, or a function that it may call, can set names that stand nowhere."""
         if self._tree is None:
             return False
-        return sets_what_no_text_names(self._tree) or any(
+        return sets_what_no_text_names(self._tree, self._namespace) or any(
             not _UNNAMED_BY_CODE.isdisjoint(part.co_names)
             for code in self.all()
             for part in with_nested(code)
@@ -190,12 +192,19 @@ def resolved(node: ast.expr, namespace: Mapping[str, object]) -> object | None:
     return holder  # an attribute of an instance: of the instance
 
 
-def sets_what_no_text_names(tree: ast.Module) -> bool:
-    """True if a cell can set attributes whose names stand nowhere: ``setattr(m, a + b, 1)``."""
+def sets_what_no_text_names(tree: ast.Module, namespace: Mapping[str, object]) -> bool:
+    """True if a cell can set attributes whose names stand nowhere: ``setattr(m, a + b, 1)``.
+
+    To read a variable that hides a builtin, as data named ``eval`` does, sets nothing.
+    """
+    names = [node for node in nodes_of(tree) if isinstance(node, ast.Name) and node.id in _UNNAMED]
+    if names:
+        bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+        hidden = {name for name in _UNNAMED - bound if type(namespace.get(name)) in _DATA}
+        if any(node.id not in hidden for node in names):
+            return True
     return any(
-        (isinstance(node, ast.Name) and node.id in _UNNAMED)
-        or (isinstance(node, ast.Attribute) and node.attr in _UNNAMED_MEMBERS)
-        for node in nodes_of(tree)
+        isinstance(node, ast.Attribute) and node.attr in _UNNAMED_MEMBERS for node in nodes_of(tree)
     )
 
 

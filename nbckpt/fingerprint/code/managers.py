@@ -14,7 +14,7 @@ import dis
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from nbckpt.fingerprint.code.nodes import nodes_of, once
 from nbckpt.runtime.user_code_errors import user_code_errors
@@ -23,35 +23,51 @@ UNKNOWN = object()
 """Stands for what a text means that is not looked up in a namespace."""
 
 _PUBLIC = """
-    IPython.utils.capture:capture_output _io:_IOBase _thread:LockType _thread:RLock
-    aiofiles:open anyio:open_file asyncio:Lock asyncio:Semaphore asyncio:TaskGroup asyncio:timeout
+    IPython.utils.capture:capture_output _io:_IOBase _thread:LockType _thread:RLock aiofiles:open
+    anyio:open_file asyncio:Lock asyncio:Semaphore asyncio:TaskGroup asyncio:timeout
     asyncio:timeout_at builtins:memoryview builtins:open bz2:open codecs:open
     concurrent.futures:ProcessPoolExecutor concurrent.futures:ThreadPoolExecutor
     contextlib:aclosing contextlib:chdir contextlib:closing contextlib:nullcontext
     contextlib:redirect_stderr contextlib:redirect_stdout decimal:localcontext duckdb:connect
-    gzip:open h5py:File httpx:AsyncClient httpx:Client httpx:stream io:open joblib:parallel_backend
-    joblib:parallel_config lzma:open matplotlib.pyplot:ioff matplotlib.pyplot:ion
-    matplotlib.pyplot:rc_context matplotlib.pyplot:xkcd matplotlib.style:context
-    matplotlib:rc_context mlflow:start_run mmap:mmap mpmath:extradps mpmath:workdps mpmath:workprec
-    multiprocessing:Manager multiprocessing:Pool nbckpt:checkpoint nbckpt:recording numpy:errstate
-    numpy:load numpy:printoptions os:fdopen os:popen os:scandir pandas:ExcelFile
-    pandas:ExcelWriter pandas:HDFStore pandas:option_context pandas:read_csv pandas:read_json
-    pathlib:Path.open PIL.Image:open polars:Config polars:StringCache rasterio:open
-    requests:Session requests:get requests:post rich.progress:Progress seaborn:axes_style
-    seaborn:color_palette seaborn:plotting_context shelve:open sklearn:config_context
-    sqlite3:Connection sqlite3:connect subprocess:Popen tarfile:TarFile.open tarfile:open
-    tempfile:NamedTemporaryFile tempfile:SpooledTemporaryFile tempfile:TemporaryDirectory
-    tempfile:TemporaryFile threading:Condition threading:Semaphore torch.amp:autocast
-    torch.profiler:profile torch.random:fork_rng torch:autocast torch:device torch:enable_grad
-    torch:inference_mode torch:no_grad torch:set_grad_enabled tqdm.auto:tqdm tqdm.notebook:tqdm
-    tqdm:tqdm tqdm:trange unittest.mock:patch unittest.mock:patch.dict unittest.mock:patch.object
-    urllib.request:urlopen wandb:init warnings:catch_warnings wave:open xarray:open_dataset
-    zipfile:ZipFile zipfile:ZipFile.open
+    gzip:open h5py:File httpx:AsyncClient httpx:Client httpx:stream httpx2:AsyncClient
+    httpx2:Client httpx2:stream io:open joblib:parallel_backend joblib:parallel_config lzma:open
+    matplotlib.pyplot:ioff matplotlib.pyplot:ion matplotlib.pyplot:rc_context
+    matplotlib.pyplot:xkcd matplotlib.style:context matplotlib:rc_context mlflow:start_run
+    mmap:mmap mpmath:extradps mpmath:workdps mpmath:workprec multiprocessing:Manager
+    multiprocessing:Pool nbckpt:checkpoint nbckpt:recording numpy:errstate numpy:load
+    numpy:printoptions os:fdopen os:popen os:scandir pandas:ExcelFile pandas:ExcelWriter
+    pandas:HDFStore pandas:option_context pandas:read_csv pandas:read_json pathlib:Path.open
+    PIL.Image:open polars:Config polars:StringCache rasterio:open requests:Session requests:get
+    requests:post rich.progress:Progress seaborn:axes_style seaborn:color_palette
+    seaborn:plotting_context shelve:open sklearn:config_context sqlite3:Connection sqlite3:connect
+    subprocess:Popen tarfile:TarFile.open tarfile:open tempfile:NamedTemporaryFile
+    tempfile:SpooledTemporaryFile tempfile:TemporaryDirectory tempfile:TemporaryFile
+    threading:Condition threading:Semaphore torch.amp:autocast torch.profiler:profile
+    torch.random:fork_rng torch:autocast torch:device torch:enable_grad torch:inference_mode
+    torch:no_grad torch:set_grad_enabled tqdm.auto:tqdm tqdm.notebook:tqdm tqdm:tqdm tqdm:trange
+    unittest.mock:patch unittest.mock:patch.dict unittest.mock:patch.object urllib.request:urlopen
+    wandb:init warnings:catch_warnings wave:open xarray:open_dataset zipfile:ZipFile
+    zipfile:ZipFile.open
 """
 PASSING = tuple(tuple(name.split(":")) for name in _PUBLIC.split())
 """Classes, and functions that make managers, which are known to let exceptions pass."""
 
+_PATHS = frozenset(".".join(name) for name in PASSING)
 _LAST = frozenset(name.rpartition(".")[2] for _, name in PASSING)
+
+
+class _Unloaded(NamedTuple):
+    """Something of a library that is not loaded, or not yet made: what it is called there.
+
+    So a name means the same in a kernel in which cells above were restored, and loaded nothing.
+    """
+
+    path: str
+
+    @property
+    def lets_pass(self) -> bool:
+        """True if it is known, and its library is none of the user's."""
+        return self.path in _PATHS and _is_of_library(self.path.partition(".")[0])
 
 
 def lets_pass(manager: ast.expr, look_up: Callable[[str], object] | None) -> bool:
@@ -91,6 +107,8 @@ def _meant(node: ast.expr, look_up: Callable[[str], object]) -> Any:
     holder = _meant(node.value, look_up)
     if holder is UNKNOWN:
         return UNKNOWN
+    if isinstance(holder, _Unloaded):
+        return _Unloaded(f"{holder.path}.{node.attr}")
     if isinstance(holder, ModuleType):
         value = vars(holder).get(node.attr, UNKNOWN)
         return _lazily(holder, node.attr) if value is UNKNOWN else value
@@ -111,13 +129,27 @@ def _lazily(module: ModuleType, name: str) -> object:
         return submodule
     is_library = "site-packages" in str(getattr(module, "__file__", ""))
     is_library = is_library or module.__name__ == "nbckpt"
-    return getattr(module, name, UNKNOWN) if is_library else UNKNOWN
+    unloaded = _Unloaded(f"{module.__name__}.{name}")
+    return getattr(module, name, unloaded) if is_library else unloaded
+
+
+def _is_of_library(name: str) -> bool:
+    """True if a top module is Python's or an installed one, loaded or not."""
+    if name in sys.stdlib_module_names:
+        return True
+    from importlib.util import find_spec
+
+    spec = find_spec(name)
+    places = [spec.origin or "", *(spec.submodule_search_locations or ())] if spec else []
+    return any("site-packages" in place for place in places)
 
 
 def _makes_passing(maker: Any) -> bool:
     """True if what a call of `maker` gives lets exceptions pass."""
     if maker is UNKNOWN:
         return False
+    if isinstance(maker, _Unloaded):
+        return maker.lets_pass
     if is_known(maker):
         return True
     if isinstance(maker, type):
@@ -278,11 +310,12 @@ def _imports(nodes: list[ast.AST]) -> Iterator[tuple[str, object]]:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 top = alias.name if alias.asname else alias.name.partition(".")[0]
-                yield alias.asname or top, sys.modules.get(top, UNKNOWN)
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            module: Any = sys.modules.get(node.module or "", UNKNOWN)
+                yield alias.asname or top, sys.modules.get(top, _Unloaded(top))
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            module: Any = sys.modules.get(node.module)
             for alias in node.names:
-                held = UNKNOWN if module is UNKNOWN else vars(module).get(alias.name, UNKNOWN)
-                if held is UNKNOWN:
-                    held = sys.modules.get(f"{node.module}.{alias.name}", UNKNOWN)
+                path = f"{node.module}.{alias.name}"
+                held = sys.modules.get(path, _Unloaded(path))
+                if module is not None:
+                    held = vars(module).get(alias.name, held)
                 yield alias.asname or alias.name, held

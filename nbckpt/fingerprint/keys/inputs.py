@@ -122,7 +122,8 @@ class Inputs:
         if is_named(value, self.namespace):
             self.named(name, value)
             return
-        if issubclass(type(value), FunctionType | type) and value.__qualname__ == name:
+        is_definition = issubclass(type(value), FunctionType | type)
+        if is_definition and value.__qualname__ == name and not _is_made_by_library(value):
             self.definition(value, bound)
             return
         if (
@@ -279,11 +280,22 @@ class Inputs:
 
 
 def _is_made_by_library(definition: object) -> bool:
-    """True if nobody wrote it: it counts as a part of what it was reached through."""
-    name = str(getattr(definition, "__qualname__", ""))
-    module = module_of(definition)
-    is_users = module == "__main__" or bool(user_modules(module)) or module not in sys.modules
-    return "<locals>" in name and (name.startswith("__create_fn__") or not is_users)
+    """True if nobody wrote it: it counts as a part of what it was reached through.
+
+    What wraps another function has that one's name and module, beside its own in its code.
+    """
+    names = [str(getattr(definition, "__qualname__", ""))]
+    modules = [module_of(definition)]
+    if isinstance(definition, FunctionType):
+        names.append(definition.__code__.co_qualname)
+        modules.append(str(definition.__globals__.get("__name__", "")))
+    if not any("<locals>" in name for name in names):
+        return False
+    return names[0].startswith("__create_fn__") or not any(map(_is_users, modules))
+
+
+def _is_users(module: str) -> bool:
+    return module == "__main__" or bool(user_modules(module)) or module not in sys.modules
 
 
 def _is_dotted(text: str) -> bool:

@@ -8,11 +8,12 @@ from nbckpt.fingerprint.user_names import Own
 from nbckpt.fingerprint.values.homes import module_of_class
 
 _CLIENT_PACKAGES = """
-    aiobotocore aiohttp aisuite anthropic azure boto3 botocore cohere fireworks google grpc
-    groq h11 hpack httpcore httpx huggingface_hub instructor langchain langchain_anthropic
-    langchain_community langchain_core langchain_google_genai langchain_openai langfuse langsmith
-    litellm llama_index mistralai ollama openai openrouter pinecone redis replicate requests s3fs
-    s3transfer tavily tenacity together urllib3 voyageai websockets xai_sdk
+    aiobotocore aiohttp aisuite anthropic azure boto3 botocore cohere fireworks google groq grpc
+    h11 hpack httpcore httpcore2 httpx httpx2 huggingface_hub instructor langchain
+    langchain_anthropic langchain_community langchain_core langchain_google_genai langchain_openai
+    langfuse langsmith litellm llama_index mistralai ollama openai openrouter pinecone redis
+    replicate requests s3fs s3transfer tavily tenacity together urllib3 voyageai websockets
+    xai_sdk
 """
 
 _CLIENTS = frozenset(_CLIENT_PACKAGES.split())

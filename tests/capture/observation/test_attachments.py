@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import io
 import sys
@@ -15,6 +16,7 @@ import pytest
 from nbckpt.capture.observation import followed_tables
 from nbckpt.capture.observation.libraries import Libraries
 from nbckpt.capture.observation.ownership import is_of_another_library, is_users
+from nbckpt.capture.observation.stores import sets_what_no_text_names
 from tests.capture.observation.kernels import edited, restored_beside, run_passes
 
 pytestmark = pytest.mark.sampled(7)
@@ -482,6 +484,44 @@ def test_ordinary_work_with_libraries_attaches_nothing(tmp_path: Path) -> None:
     )
 
     assert run_passes(tmp_path, WORK, probe=attached).value == "[{}]"
+
+
+COMPLETING = {
+    "a name that stands nowhere": "setattr(a, 'x' + 'y', 1)",
+    "a function of the notebook": "a.mark('x' + 'y')",
+    "a variable that hides a builtin": "n = len(eval)",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", sorted(COMPLETING))
+def test_what_pydantic_completes_in_a_class_is_not_the_notebooks(kind: str, tmp_path: Path) -> None:
+    pytest.importorskip("openai")
+    marks = kind == "a function of the notebook"
+    body = "setattr(self, name, 1)" if marks else "pass"
+    cells = [
+        "from openai.types.completion_usage import CompletionUsage",
+        f"class A:\n    def mark(self, name): {body}",
+        "a = A()\neval = ['schema', 'model']",
+        f"{COMPLETING[kind]}\nschema = 'type', 'model', 'schema'\n"
+        "u = CompletionUsage(completion_tokens=1, prompt_tokens=1, total_tokens=2)\n"
+        "y = u.total_tokens",
+    ]
+
+    got = run_passes(tmp_path, cells, cells)
+
+    assert 3 in got.restored, got.said
+
+
+def test_a_variable_that_hides_a_builtin_sets_nothing_when_it_is_read() -> None:
+    def sets(text: str, **variables: object) -> bool:
+        return sets_what_no_text_names(ast.parse(text), variables)
+
+    assert not sets("for case in eval: print(case)", eval=["a"])
+    assert sets("eval('a')", case=["a"])
+    assert sets("eval('a')", eval=eval)
+    assert sets("eval('a'); eval = ['b']", eval=["b"])
+    assert sets("len(eval), setattr(a, b, 1)", eval=["a"])
 
 
 def test_a_stream_that_the_shell_tees_is_not_the_notebooks() -> None:
