@@ -9,7 +9,8 @@ import os
 from typing import TYPE_CHECKING
 
 from nbckpt.llm import current, seams
-from nbckpt.llm.child_processes.ipc_frames import VARIABLE, ParentAddress
+from nbckpt.llm.child_processes.ipc_frames import ParentAddress
+from nbckpt.llm.seams.process_starts import VARIABLE
 
 if TYPE_CHECKING:
     from nbckpt.llm.call_protocols import ParentRecorder

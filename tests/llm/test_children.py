@@ -26,7 +26,7 @@ from jupyter_client.launcher import launch_kernel
 from nbckpt.config.budget_rule import BudgetRule
 from nbckpt.llm import current, scope
 from nbckpt.llm.child_processes import call_server
-from nbckpt.llm.child_processes.ipc_frames import VARIABLE
+from nbckpt.llm.seams.process_starts import VARIABLE
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.storage.store import Store

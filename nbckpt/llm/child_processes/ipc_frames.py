@@ -8,8 +8,6 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
-VARIABLE = "NBCKPT_PARENT"
-"""Of the environment: says where a process finds its parent."""
 _LENGTH = 4
 """Bytes in which the length of the JSON text stands."""
 

@@ -15,8 +15,10 @@ from types import ModuleType
 from typing import Any
 
 from nbckpt.llm import current
-from nbckpt.llm.child_processes.ipc_frames import VARIABLE
 from nbckpt.runtime.interrupts import allowed, held
+
+VARIABLE = "NBCKPT_PARENT"
+"""Of the environment: says where a process finds its parent."""
 
 _STARTS = {
     "os": ("", "system"),
