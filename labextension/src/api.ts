@@ -103,6 +103,11 @@ export class Kernel implements IVerbs {
     this._questions.heard();
   }
 
+  /** The kernel is gone: nothing is answered any more, for the reason given. */
+  end(why: string): void {
+    this._questions.end(why);
+  }
+
   /** Nobody looks at the answers any more. */
   dispose(): void {
     this._questions.giveUp('the timeline was closed');

@@ -3,9 +3,10 @@
 import { Card } from './approvals/card';
 import { Delivery } from './approvals/delivery';
 import style from './approvals/style.css';
+import { type IOfKernel, watchEnd } from './kernelend';
 
 /** The part of anywidget's model that is used here. */
-interface IModel {
+interface IModel extends IOfKernel {
   get(name: string): unknown;
   on(event: string, callback: (message: unknown) => void): void;
   off(event: string, callback: (message: unknown) => void): void;
@@ -16,6 +17,10 @@ const WORDS = { __: (text: string): string => text };
 const SILENCE =
   'The kernel does not hear these buttons while its cell runs: answer in the line below, ' +
   'or with `nbckpt answer`.';
+
+const GONE =
+  'The kernel of this cell is gone: answer in the side panel, or with `nbckpt answer`, ' +
+  'and run the cell again.';
 
 /** Draws into `el`; returns what ends it. */
 function render({ model, el }: { model: IModel; el: HTMLElement }): () => void {
@@ -52,7 +57,12 @@ function render({ model, el }: { model: IModel; el: HTMLElement }): () => void {
   el.append(shared, card.node);
   // The cell that asks learns by this that answers reach it while it waits.
   delivery.send({ op: 'shown' });
+  const stop = watchEnd(model, el, () => {
+    delivery.dispose();
+    card.end(GONE);
+  });
   return () => {
+    stop();
     delivery.dispose();
     model.off('msg:custom', receive);
     card.node.remove();

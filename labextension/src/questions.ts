@@ -36,6 +36,9 @@ export class Questions {
 
   /** Ask; what comes back is put through `check`. */
   ask<T>(op: string, args: object, check: Check<T>, patience_s = PATIENCE_S): Promise<T> {
+    if (this._end !== '') {
+      return Promise.reject(new Error(this._end));
+    }
     const id = this._next++;
     const answer = new Promise<unknown>((settle, fail) => {
       this._waiting.set(id, { settle, fail, left_s: patience_s, patience_s });
@@ -79,7 +82,13 @@ export class Questions {
     }
   }
 
-  /** Nobody will answer any more, for the reason given. */
+  /** Nobody will ever answer again, for the reason given: what is asked later is refused. */
+  end(why: string): void {
+    this._end = why;
+    this.giveUp(why);
+  }
+
+  /** Nobody will answer what was asked, for the reason given. */
   giveUp(why: string): void {
     for (const [id, waiting] of [...this._waiting]) {
       this._forget(id);
@@ -113,6 +122,7 @@ export class Questions {
   }
 
   private readonly _waiting = new Map<number, IWaiting>();
+  private _end = '';
   private _timer: ReturnType<typeof setInterval> | undefined;
   // Answers reach every view of a model, so that two views must not count alike.
   private _next = Math.floor(Math.random() * 2 ** 40);

@@ -2,16 +2,19 @@
 
 import { Kernel } from './api';
 import { asRows, asStatus } from './checks';
+import { type IOfKernel, watchEnd } from './kernelend';
 import { checked } from './shapes';
 import { TimelineView } from './timeline/view';
 
 /** The part of anywidget's model that is used here. */
-interface IModel {
+interface IModel extends IOfKernel {
   get(name: string): unknown;
   on(event: string, callback: (message: unknown) => void): void;
   off(event: string, callback: (message: unknown) => void): void;
   send(message: object): void;
 }
+
+const GONE = 'The kernel of this timeline is gone: run %timeline again.';
 
 /** Draws into `el`; returns what ends it. */
 function render({ model, el }: { model: IModel; el: HTMLElement }): () => void {
@@ -54,7 +57,12 @@ function render({ model, el }: { model: IModel; el: HTMLElement }): () => void {
   }
   model.on('msg:custom', receive);
   refresh();
+  const stop = watchEnd(model, el, () => {
+    kernel.end(GONE);
+    view.end(GONE);
+  });
   return () => {
+    stop();
     for (const name of ['rows', 'status', 'older']) {
       model.off(`change:${name}`, plan);
     }

@@ -102,7 +102,7 @@ class Panel:
 
     def _require_open(self) -> None:
         if not self.is_open:
-            message = "nbckpt is not loaded any more: `%load_ext nbckpt`"
+            message = "nbckpt is not loaded any more: `%load_ext nbckpt`, then `%timeline`"
             raise UsageError(message)
 
 

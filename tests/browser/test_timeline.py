@@ -179,3 +179,35 @@ def test_an_error_is_said_in_the_timeline(notebook: Notebook) -> None:
 
     expect(notebook.part("notice")).to_contain_text("%load_ext nbckpt")
     notebook.execute("%load_ext nbckpt")
+
+
+@lab_first
+def test_an_old_error_goes_when_something_else_is_looked_at(notebook: Notebook) -> None:
+    notebook.begin(*CELLS)
+    notebook.row("start").click()
+    notebook.execute("%unload_ext nbckpt")
+    notebook.verb("rewind").click()
+    expect(notebook.part("notice")).to_contain_text("%load_ext nbckpt")
+
+    notebook.row("twice").click()
+
+    expect(notebook.part("notice")).to_have_text("")
+    notebook.execute("%load_ext nbckpt")
+
+
+@lab_first
+def test_the_error_of_a_rerun_stays_until_the_session_goes_on(notebook: Notebook) -> None:
+    notebook.begin(*CELLS)
+    notebook.execute("%fork start try x=None")
+    expect(notebook.here).to_have_attribute("data-name", "start")
+    notebook.here.click()
+    notebook.verb("rerun").click()
+    notebook.part("submit").click()
+    expect(notebook.part("notice")).to_contain_text("TypeError")
+    notebook.page.wait_for_timeout(1000)  # the view has heard by now where the rerun has ended
+    expect(notebook.part("notice")).to_contain_text("TypeError")
+
+    notebook.execute("%%checkpoint later\nlater = 1")
+
+    expect(notebook.row("later")).to_be_visible()
+    expect(notebook.part("notice")).to_have_text("")

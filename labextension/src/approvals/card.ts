@@ -102,6 +102,12 @@ export class Card {
     this.tell(sentence);
   }
 
+  /** Nothing can be pressed any more, for the reason given. */
+  end(sentence: string): void {
+    this.setBusy(true);
+    this.tell(sentence);
+  }
+
   private readonly _nobodyWaits: string;
 }
 

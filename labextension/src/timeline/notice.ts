@@ -16,8 +16,20 @@ export class Notice {
     this.node = make('div', 'notice', { role: 'status', 'aria-live': 'polite' });
   }
 
-  /** Say `text`, with a button for what may follow from it. */
+  /** Say `text`, with a button for what may follow from it; nothing more is said after the end. */
   tell(text: string, kind: 'done' | 'error' | 'waiting', next?: HTMLElement): void {
+    if (this._isOver) {
+      return;
+    }
+    this._isError = kind === 'error';
+    this._draw(text, kind, next);
+  }
+
+  private _draw(
+    text: string,
+    kind: 'done' | 'error' | 'waiting',
+    next: HTMLElement | null = null
+  ): void {
     const sign = { done: '', error: '✕', waiting: '' }[kind];
     const classes = { done: 'is-done', error: 'is-error', waiting: 'is-waiting' };
     const mark =
@@ -33,9 +45,24 @@ export class Notice {
             mark,
             make('span', 'noticeText', {}, [text]),
             ...(next ? [next] : []),
-            kind === 'waiting' ? this._stopWaiting() : this._dismiss()
+            ...(this._isOver ? [] : [kind === 'waiting' ? this._stopWaiting() : this._dismiss()])
           ])
     );
+  }
+
+  /** The kernel is gone: `why` stays, and nothing can be asked for any more. */
+  end(why: string): void {
+    this._isOver = true;
+    this._stop();
+    this._draw(why, 'error');
+    this._setDisabled(true);
+  }
+
+  /** The user turns to something else: an error of before is of no interest any more. */
+  leave(): void {
+    if (this._isError && this._doing === null) {
+      this.tell('', 'done');
+    }
   }
 
   /** What was told last is of interest only as long as the session stands at `place`. */
@@ -57,9 +84,9 @@ export class Notice {
     }
   }
 
-  /** Whether a verb waits for its answer. */
-  get isDoing(): boolean {
-    return this._doing !== null;
+  /** Whether nothing can be asked for now: a verb waits for its answer, or the kernel is gone. */
+  get isClosed(): boolean {
+    return this._doing !== null || this._isOver;
   }
 
   /**
@@ -73,7 +100,7 @@ export class Notice {
     ask: () => Promise<IWritten>,
     refused: (why: string) => boolean = () => false
   ): Promise<IWritten | null> {
-    if (this._doing !== null) {
+    if (this.isClosed) {
       return null;
     }
     this._doing = what;
@@ -92,14 +119,18 @@ export class Notice {
         return null;
       }
       this.tell(written.error ?? written.text, written.error === null ? 'done' : 'error');
+      if (written.error !== null) {
+        this.keepWhileAt(written.status?.position ?? this._at);
+      }
       return written;
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       this.tell(refused(why) ? '' : why, 'error');
+      this.keepWhileAt(this._at);
       return null;
     } finally {
       this._doing = null;
-      this._setDisabled(false);
+      this._setDisabled(this._isOver);
     }
   }
 
@@ -149,6 +180,8 @@ export class Notice {
   private _busy: IBusy | null = null;
   private _place: string | null = null;
   private _isThere = false;
+  private _isError = false;
+  private _isOver = false;
   private _at: string | null = null;
 }
 

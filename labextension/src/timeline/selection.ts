@@ -70,7 +70,7 @@ export class Selection {
       here: status?.position ?? null,
       choosing: this._choosing !== null
     });
-    this._parts.pane.disabled = this._parts.notice.isDoing;
+    this._parts.pane.disabled = this._parts.notice.isClosed;
     this._parts.reader.show(this._rows);
     this._around.changed();
   }

@@ -48,6 +48,7 @@ export class TimelineView {
       {
         selected: (first, second) => {
           this._menu.close();
+          this._notice.leave();
           this._selection.select(first, second);
         },
         verb: verb => this._key(verb),
@@ -191,6 +192,12 @@ export class TimelineView {
     this._notice.wait(text);
   }
 
+  /** The kernel is gone: what is known stays to be read, below `why`, and nothing can be done. */
+  end(why: string): void {
+    this._menu.close();
+    this._notice.end(why);
+  }
+
   dispose(): void {
     this._observer.disconnect();
     window.clearInterval(this._timer);
@@ -252,7 +259,7 @@ export class TimelineView {
   private _openMenu(actions: readonly IAction[] | null, place: IPlace): void {
     const row = this.selected;
     const { branch, position } = this._status ?? { branch: '', position: null };
-    if (row && !this._notice.isDoing) {
+    if (row && !this._notice.isClosed) {
       this._menu.open(row, { branch, here: position }, actions, place);
     }
   }
@@ -268,7 +275,7 @@ export class TimelineView {
       }
     } else if (verb === 'compare') {
       this._selection.compare();
-    } else if (this._selection.one && !this._notice.isDoing) {
+    } else if (this._selection.one && !this._notice.isClosed) {
       if (verb === 'rewind') {
         this._tasks.askRewind();
       } else {
