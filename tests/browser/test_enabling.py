@@ -44,6 +44,49 @@ def test_one_click_enables_it_in_all_notebooks(
     expect(sidebar.row("first")).to_be_visible()
 
 
+HIDDEN = """\
+import sys
+class Hidden:
+    def find_spec(name, *_):
+        if name in {'nbckpt', 'blake3'}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, Hidden)
+"""
+
+
+def test_a_kernel_without_it_says_how_to_get_it_until_it_is_there(
+    notebook: Notebook, sidebar: Sidebar, pictures: Callable[[str], Path]
+) -> None:
+    notebook.open("without")
+    notebook.fill(HIDDEN, "sys.meta_path.remove(Hidden)", "")
+    notebook.run(0)
+    refusal = sidebar.plight.locator(".nbckpt-Timeline-error")
+
+    sidebar.remedy("enable").click()
+    expect(refusal).to_contain_text("run %pip install nbckpt, then enable it")
+    notebook.page.screenshot(path=pictures("enable-without"))
+
+    notebook.run(1)
+    sidebar.remedy("enable").click()
+    expect(sidebar.part("empty")).to_be_visible()
+
+
+def test_a_broken_installation_says_how_it_is_mended(notebook: Notebook, sidebar: Sidebar) -> None:
+    notebook.open("broken")
+    notebook.fill(HIDDEN.replace("'nbckpt', ", ""), "")
+    notebook.run(0)
+    refusal = sidebar.plight.locator(".nbckpt-Timeline-error")
+
+    sidebar.remedy("enable").click()
+    expect(refusal).to_contain_text("No module named 'blake3'")
+    expect(refusal).to_contain_text("run %pip install --upgrade nbckpt, restart the kernel")
+
+    notebook.page.evaluate(
+        "() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()"
+    )
+    expect(refusal).to_have_count(0)
+
+
 def test_the_settings_say_which_cells_are_kept(notebook: Notebook, sidebar: Sidebar) -> None:
     Marked(notebook).choose("auto", "every")
     Marked(notebook).choose("enable", "always")

@@ -12,6 +12,19 @@ export class AbortedError extends Error {
   }
 }
 
+/** What the kernel ran raised something. */
+export class RaisedError extends Error {
+  /**
+   * @param kind - the name of the exception's class
+   */
+  constructor(
+    readonly kind: string,
+    message: string
+  ) {
+    super(message === '' ? kind : message);
+  }
+}
+
 /** Where the answer stands in the reply. */
 const ANSWER = 'nbckpt';
 
@@ -40,7 +53,7 @@ export async function execute(
   }
   const { content } = reply;
   if (content.status === 'error') {
-    throw new Error(content.evalue === '' ? content.ename : content.evalue);
+    throw new RaisedError(content.ename, content.evalue);
   }
   if (content.status !== 'ok') {
     throw new AbortedError();

@@ -11,6 +11,7 @@ import { Connection } from './connection';
 import type { End, IEnded } from './ended';
 import { asHello, isClosing, newsIn, type INews, type Marks } from './kernelnews';
 import { AbortedError, execute, write } from './executerequests';
+import { withRemedy } from './loaderrors';
 
 export type { LinkState } from './connected';
 
@@ -159,10 +160,7 @@ export class KernelLink implements IDisposable {
         const auto = policy === '' ? '' : `\n%nbckpt auto ${policy}`;
         await execute(this._kernel, `%load_ext nbckpt${auto}`);
       } catch (error) {
-        if (error instanceof Error && error.message.includes("No module named 'nbckpt'")) {
-          throw new Error('this kernel has no nbckpt: run %pip install nbckpt, then enable it');
-        }
-        throw error;
+        throw withRemedy(error);
       }
       await this._untilReady();
     }

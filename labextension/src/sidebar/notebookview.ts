@@ -52,6 +52,7 @@ export class NotebookView implements IDisposable {
         this._heard();
       }
       if (change === 'state') {
+        this._refused = ''; // of another kernel, or of before
         this._recall();
       }
     }, this);
