@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -18,8 +19,10 @@ MAX_CHARACTERS = 20_000_000
 
 Output = dict[str, Any]
 
-_OF_A_PAGE = re.compile(r"No such comm(?: target registered)?: .*\n?")
+_OF_A_PAGE = re.compile(r"(?:.*\W)?No such comm(?: target registered)?: .*\n?")
 """Logged by Jupyter's package `comm` when a page asks for what went; no cell has said it."""
+_SUBSHELL = "subshell-"
+"""The names of the threads on which ipykernel answers a page beside the cell begin so."""
 
 
 class _Tee:
@@ -64,6 +67,7 @@ class Recorder:
         self.is_live = False
         self._watched: list[Any] = []
         self._held: dict[str, object] = {}
+        self._thread = threading.current_thread()
 
     def start(self) -> None:
         """Begin to note stdout, stderr, display data, the result, and errors that are shown."""
@@ -154,6 +158,8 @@ class Recorder:
     def _note_text(self, name: str, text: str) -> None:
         if self._is_in_result or (name == "stderr" and _OF_A_PAGE.fullmatch(text)):
             return
+        if self._answers_a_page():
+            return
         self._clear_if_due()
         last = self._outputs[-1] if self._outputs else None
         if not self._has_room(len(text)):
@@ -167,7 +173,7 @@ class Recorder:
     def _note_display(
         self, data: dict[str, Any], metadata: Any = None, *_: Any, **more: Any
     ) -> None:
-        if "nbckpt" in (metadata or {}):
+        if "nbckpt" in (metadata or {}) or self._answers_a_page():
             return
         self._clear_if_due()
         display_id = (more.get("transient") or {}).get("display_id")
@@ -228,6 +234,13 @@ class Recorder:
             self._outputs.append({"stream": "stderr", "text": [text]})
             return False
         return True
+
+    def _answers_a_page(self) -> bool:
+        """True of what another message's code shows: the page does not add it to the cell."""
+        current = threading.current_thread()
+        if current is self._thread or not current.name.startswith(_SUBSHELL):
+            return False
+        return not output_widgets.capturing()
 
     def _into(self) -> dict[str, str]:
         """The widget that takes what is shown now, if there is one, as a member of an output."""

@@ -6,6 +6,7 @@ import io
 import logging
 import re
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -427,3 +428,25 @@ def test_what_jupyter_logs_of_a_page_is_no_output_of_the_cell(
 
     assert "No such comm: 0f3a-17" in sys.stderr.getvalue()
     assert [output["text"] for output in noted] == ["of the cell\n"]
+
+
+def test_what_answers_a_page_prints_beside_the_cell_is_no_output_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sys.stdout", io.StringIO())
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.HistoryManager.hist_file = ":memory:"
+    recorder = Recorder(InteractiveShell(config=config))
+    # ipykernel's own thread of a subshell, without its sockets
+    answering = threading.Thread(target=print, args=("pressed",), name="subshell-0f3a17")
+    working = threading.Thread(target=print, args=("worked",), name="of the cell")
+
+    recorder.start()
+    for thread in (answering, working):
+        thread.start()
+        thread.join()
+    noted = recorder.stop()
+
+    assert "pressed" in sys.stdout.getvalue()
+    assert "".join(output["text"] for output in noted) == "worked\n"
