@@ -95,6 +95,30 @@ def test_a_question_that_no_cell_waits_for_can_be_withdrawn_in_the_panel(
     assert notebook.printed("[a.state for a in nbckpt.approvals()]") == "['withdrawn']"
 
 
+@pytest.mark.parametrize(
+    "frame",
+    [
+        "__import__('pandas').DataFrame({'user': ['ann', 'bob'], 'age': [31, 47]})",
+        "__import__('polars').DataFrame({'user': ['ann', 'bob'], 'age': [31, 47]})",
+    ],
+    ids=["pandas", "polars"],
+)
+@lab_only
+def test_a_question_about_a_table_shows_its_rows(notebook: Notebook, frame: str) -> None:
+    notebook.load("import nbckpt")
+    notebook.execute(f"bool(nbckpt.approve('delete these?', {frame}))", waits=False)
+    notebook.sidebar.open()
+    below, beside = card_in(output(notebook)), card_in(notebook.sidebar.node)
+
+    for card in (below, beside):
+        preview = card.locator(".nbckpt-Approval-preview")
+        expect(preview).to_contain_text("2 rows, 2 columns")
+        expect(preview).to_contain_text(re.compile(r"ann\s+31\s+.*bob\s+47", re.DOTALL))
+
+    press(beside, "Refuse")
+    expect(below).to_have_count(0)
+
+
 @pytest.fixture
 def another(application: Application, context: BrowserContext) -> Iterator[Notebook]:
     """A notebook in a page of its own, whose kernel may die."""
