@@ -65,6 +65,7 @@ class Trials:
         self._run = TrialRun(namespace)
         self._passed: dict[Digest, None] = {}
         self._why_none: str | None = None
+        self._prints: dict[str, bytes] = {}
 
     def judged(
         self, groups: Sequence[Group], values: Mapping[str, object], encoder: Encoder
@@ -78,6 +79,7 @@ class Trials:
         encoder
             What encoded them, and can in another way.
         """
+        self._prints.clear()  # trials run in a fork: values stay as they are meanwhile
         is_suspect = [self._is_to_be_tried(group, values) for group in groups]
         if not any(is_suspect):
             return list(groups)
@@ -218,8 +220,14 @@ class Trials:
     def _key(self, group: Group, values: Mapping[str, object]) -> Digest:
         """Digest of a group's stream and of its live values: while it stays, the verdict stays."""
         assert group.encoded is not None
-        prints = [print_of(values[name]) for name in group.names]
+        prints = [self._print(name, values) for name in group.names]
         return digest_of_parts([*group.encoded.parts, *prints])
+
+    def _print(self, name: str, values: Mapping[str, object]) -> bytes:
+        """The print of a variable; made once, though a verdict is looked up and remembered by it."""
+        if name not in self._prints:
+            self._prints[name] = print_of(values[name])
+        return self._prints[name]
 
     def _remember(self, key: Digest) -> None:
         self._passed[key] = None
