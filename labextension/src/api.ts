@@ -3,6 +3,7 @@
 import {
   asDetails,
   asDifference,
+  asDisplays,
   asGlances,
   asStrangers,
   asVariableHistory,
@@ -12,10 +13,12 @@ import { Questions } from './questions';
 import type {
   IDetails,
   IDifference,
+  IDrawer,
   IGlance,
   IStrangers,
   IVariableHistory,
-  IWritten
+  IWritten,
+  Output
 } from './records';
 import type { IRerunOptions, IVerbs } from './timeline/verbs';
 
@@ -26,7 +29,8 @@ export class Kernel implements IVerbs {
   constructor(
     send: (message: object) => void,
     isBusy: () => boolean,
-    waits: (text: string) => void
+    waits: (text: string) => void,
+    private readonly _drawer: () => IDrawer | null = () => null
   ) {
     const remedy = 'if it was restarted, run %timeline again';
     this._questions = new Questions({ send, isBusy, waits, remedy });
@@ -38,6 +42,14 @@ export class Kernel implements IVerbs {
 
   glances(ids: readonly string[]): Promise<Readonly<Record<string, IGlance | null>>> {
     return this._questions.ask('glances', { ids }, asGlances);
+  }
+
+  displays(ref: string): Promise<readonly Output[]> {
+    return this._questions.ask('displays', { ref }, asDisplays);
+  }
+
+  drawer(): IDrawer | null {
+    return this._drawer();
   }
 
   diff(a: string, b: string): Promise<IDifference> {

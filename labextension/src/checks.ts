@@ -12,6 +12,7 @@ import type {
   IGlance,
   ILine,
   IOutput,
+  Output,
   IRefused,
   IRow,
   ISide,
@@ -138,6 +139,27 @@ const output = shaped<IOutput>({
   image: optional(text)
 });
 
+const KINDS: readonly unknown[] = ['stream', 'display_data', 'execute_result', 'error'];
+
+/** Outputs as a notebook's file has them. */
+export const asOutputs: Check<Output[]> = value =>
+  list<unknown>(each => each)(value)
+    .filter(isOutput)
+    .map(joined);
+
+function isOutput(value: unknown): value is Output {
+  return isRecord(value) && KINDS.includes(value.output_type);
+}
+
+/** A file may have a text in lines; JupyterLab's model would join these with commas. */
+function joined(one: Output): Output {
+  return Array.isArray(one.text) ? { ...one, text: one.text.join('') } : one;
+}
+
+/** What the kernel answers to `displays`. */
+export const asDisplays: Check<Output[]> = value =>
+  shaped<{ displays: Output[] }>({ displays: asOutputs })(value).displays;
+
 const call = shaped<ICall>({
   model: or(text, ''),
   input_tokens: optional(number),
@@ -206,6 +228,21 @@ const detail = shaped<IDetail>({
 const body: Check<ILine[]> = value =>
   or(shaped<{ lines: ILine[] }>({ lines }), { lines: [] })(value).lines;
 
+const facts = shaped<IFacts>({
+  measure: or(text, ''),
+  number: optional(number),
+  head: list(list(text)),
+  series: list(optional(number)),
+  histogram: list(number),
+  low: optional(number),
+  high: optional(number)
+});
+
+const bothFacts: Check<[IFacts, IFacts]> = value => {
+  const [before, after] = list(facts)(value);
+  return before && after ? [before, after] : refuse('pair');
+};
+
 export const asDifference: Check<IDifference> = shaped<IDifference>({
   a: side,
   b: side,
@@ -215,21 +252,14 @@ export const asDifference: Check<IDifference> = shaped<IDifference>({
       status: text,
       a: optional(description),
       b: optional(description),
-      detail: optional(detail)
+      detail: optional(detail),
+      facts: optional(bothFacts)
     })
   ),
   code: body,
   outputs: body,
   same: or(number, 0),
   remarks: list(text)
-});
-
-const facts = shaped<IFacts>({
-  head: list(list(text)),
-  series: list(optional(number)),
-  histogram: list(number),
-  low: optional(number),
-  high: optional(number)
 });
 
 export const asVariableHistory: Check<IVariableHistory> = shaped<IVariableHistory>({

@@ -107,6 +107,15 @@ export interface IGlance {
   text: string;
 }
 
+/** One output as a notebook's file has it. */
+export type Output = Readonly<Record<string, unknown>> & { output_type: string };
+
+/** Draws outputs as the front end does, and lets go of what draws them. */
+export interface IDrawer {
+  of(output: Output): HTMLElement;
+  dispose(): void;
+}
+
 export interface ICall {
   model: string;
   input_tokens: number | null;
@@ -182,6 +191,8 @@ export interface IVariableDifference {
   a: IDescription | null;
   b: IDescription | null;
   detail: IDetail | null;
+  /** Of the value before and the one after, where they say something. */
+  facts: [IFacts, IFacts] | null;
 }
 
 export interface IDifference {
@@ -198,6 +209,9 @@ export interface IDifference {
 
 /** What a value is in numbers; what does not apply is null or empty. */
 export interface IFacts {
+  /** What `number` is: "mean", "rows", …. */
+  measure: string;
+  number: number | null;
   /** The first rows of a table, its columns' names first. */
   head: string[][];
   /** The value itself, if it is a row of numbers; null is a gap. */

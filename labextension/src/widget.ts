@@ -3,6 +3,7 @@
 import { Kernel } from './api';
 import { asRows, asStatus } from './checks';
 import { type IOfKernel, watchEnd } from './kernelend';
+import { OutputNodes, type Registry } from './outputnode';
 import { checked } from './shapes';
 import { TimelineView } from './timeline/view';
 
@@ -12,6 +13,7 @@ interface IModel extends IOfKernel {
   on(event: string, callback: (message: unknown) => void): void;
   off(event: string, callback: (message: unknown) => void): void;
   send(message: object): void;
+  readonly widget_manager?: IOfKernel['widget_manager'] & { readonly rendermime?: Registry };
 }
 
 const GONE = 'The kernel of this timeline is gone: run %timeline again.';
@@ -25,7 +27,8 @@ function render({ model, el }: { model: IModel; el: HTMLElement }): () => void {
     () => view.isBusy,
     text => {
       view.wait(text);
-    }
+    },
+    () => drawerOf(model)
   );
   const view: TimelineView = new TimelineView(el, kernel);
   const refresh = (): void => {
@@ -71,6 +74,12 @@ function render({ model, el }: { model: IModel; el: HTMLElement }): () => void {
     kernel.dispose();
     view.dispose();
   };
+}
+
+/** JupyterLab's manager of widgets has what draws the outputs of its notebook. */
+function drawerOf({ widget_manager }: IModel): OutputNodes | null {
+  const registry = widget_manager?.rendermime;
+  return registry?.createRenderer ? new OutputNodes(registry) : null;
 }
 
 export default { render };

@@ -17,7 +17,7 @@ from nbckpt.verbs.calls import Answer, Call
 from nbckpt.verbs.moving import moved, newer_line, reran
 from nbckpt.verbs.other_notebooks import require_own_branch, require_own_ref
 from nbckpt.verbs.parsing import required_text
-from nbckpt.verbs.registry import READS, VERBS, WRITES, at, declare
+from nbckpt.verbs.registry import READS, WRITES, at, declare
 
 MOST_GLANCES = 200
 """Checkpoints that one request may ask a glance of."""
@@ -79,6 +79,19 @@ def _page(call: PanelCall) -> Answer:
     return Answer(record=lambda: page_at(call.session, _checkpoint(call)))
 
 
+@declare(
+    "displays",
+    "what the cell of a checkpoint displayed as more than text and pictures",
+    REF,
+    doors=PANEL_ONLY,
+    panel=READS,
+)
+def _displays(call: PanelCall) -> Answer:
+    from nbckpt.jupyter.notebook.looks import displays_of
+
+    return Answer(record=lambda: {"displays": displays_of(call.session, _checkpoint(call))})
+
+
 _CELLS = argument("--cells", doors=PANEL_ONLY)
 
 
@@ -127,8 +140,11 @@ def _run_anyway(call: PanelCall) -> Answer:
 @at(Door.PANEL, "diff")
 def _diff(call: PanelCall) -> Answer:
     """Of two checkpoints; what is there now may have to be kept first, which a cell forbids."""
-    required_text(vars(call.arguments), "b")
-    return VERBS["diff"].does(call)
+    from nbckpt.reports.diff import Limits, compare
+
+    b = required_text(vars(call.arguments), "b")
+    found = compare(call.session, call.arguments.a, b, limits=Limits(facts=True))
+    return Answer(record=found.as_record)
 
 
 @at(Door.PANEL, "history")

@@ -112,18 +112,20 @@ def test_requests_are_answered_while_a_cell_runs(kernel: Kernel, page: Page, cod
         ("hello", {}),
         ("details", {"ref": "seen"}),
         ("page", {"ref": "seen"}),
+        ("displays", {"ref": "seen"}),
         ("resume_plan", {"cells": cells}),
         ("rerun_plan", {"ref": "seen", "cells": cells}),
     ]:
         began = time.monotonic()
-        assert page.ask(op, **args)["ok"]
+        answer = page.ask(op, **args)
+        assert answer["ok"], answer
         took_s.append(time.monotonic() - began)
     busy = page.result("hello")["status"]["busy"]
     kernel.collect(request)
 
     assert busy["cell_id"] == "busy", "the cell had ended before all was answered"
     assert busy["name"] == "import time"
-    assert sorted(took_s)[2] < 0.5
+    assert sorted(took_s)[3] < 0.5
     page.until(lambda: "busy" not in page.marks)
 
 

@@ -18,9 +18,9 @@ import pytest
 
 from nbckpt.errors import VariableNotFoundError
 from nbckpt.reports.diff.details import Limits
+from nbckpt.reports.diff.facts import Facts, facts_of
 from nbckpt.reports.variable_history import history_of
 from nbckpt.reports.variable_history.as_html import html_of
-from nbckpt.reports.variable_history.facts import Facts, facts_of
 from nbckpt.reports.variable_history.history import statements_of
 from nbckpt.reports.variable_history.points import Points
 from nbckpt.session.checkpoint_view import Look
@@ -126,7 +126,7 @@ def test_no_code_of_the_users_runs() -> None:
 
 
 def test_a_large_array_is_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
-    from nbckpt.reports.variable_history import facts
+    from nbckpt.reports.diff import facts
 
     monkeypatch.setattr(facts, "MOST_ELEMENTS", 1000)
     monkeypatch.setattr(facts, "SAMPLE", 100)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { placesOf } from '../timeline/plot';
-import { reading } from '../timeline/variablepage';
+import { reading } from '../timeline/valuefacts';
 
 test('numbers lie evenly apart, the lowest at the bottom; a gap has no place', () => {
   assert.deepEqual(placesOf([0, null, 10], 100, 20, 0), [

@@ -4,7 +4,7 @@ import { Widget } from '@lumino/widgets';
 import { make } from '../timeline/dom';
 import type { IWords } from '../timeline/words';
 import { pairsOf, type IPair } from './branchrows';
-import { OutputNodes, type Registry } from './outputnode';
+import { OutputNodes, type Registry } from '../outputnode';
 import type { IPage, IThen } from './pageplan';
 import { firstLine } from './rerunplan';
 

@@ -3,7 +3,7 @@
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import { make } from '../timeline/dom';
 import type { IWords } from '../timeline/words';
-import { OutputNodes } from './outputnode';
+import { OutputNodes } from '../outputnode';
 import { contents } from './page';
 import { planOf, type IPage, type IThen } from './pageplan';
 

@@ -1,9 +1,10 @@
 /** What the cells of a page had at an earlier checkpoint, and what takes them back there. Pure. */
 
+import { asOutputs } from '../checks';
+import type { Output } from '../records';
 import { isRecord, list, number, optional, shaped, text, type Check } from '../shapes';
 
-/** One output as a notebook's file has it. */
-export type Output = Readonly<Record<string, unknown>> & { output_type: string };
+export type { Output } from '../records';
 
 /** What a cell holds. */
 export interface IContents {
@@ -41,27 +42,11 @@ export interface IPlan {
   fixed: number;
 }
 
-const KINDS: readonly unknown[] = ['stream', 'display_data', 'execute_result', 'error'];
-
 const NBCKPT = 'nbckpt';
 const LIVE = 'application/vnd.jupyter.widget-view+json';
 
 /** What is shown as it stands, whoever wrote it: all else may act in the page. */
 const INERT: ReadonlySet<string> = new Set(['text/plain', 'image/png', 'image/jpeg']);
-
-const outputs: Check<Output[]> = value =>
-  list<unknown>(each => each)(value)
-    .filter(isOutput)
-    .map(joined);
-
-function isOutput(value: unknown): value is Output {
-  return isRecord(value) && KINDS.includes(value.output_type);
-}
-
-/** A file may have a text in lines; JupyterLab's model would join these with commas. */
-function joined(output: Output): Output {
-  return Array.isArray(output.text) ? { ...output, text: output.text.join('') } : output;
-}
 
 /** What the kernel answers to `page`. */
 export const asPage: Check<IPage> = shaped<IPage>({
@@ -69,7 +54,7 @@ export const asPage: Check<IPage> = shaped<IPage>({
     shaped<IThen>({
       cell_id: text,
       source: text,
-      outputs: optional(outputs),
+      outputs: optional(asOutputs),
       execution_count: optional(number)
     })
   ),

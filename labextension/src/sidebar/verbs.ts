@@ -1,15 +1,25 @@
 /** What the view in the side panel asks for, and who does it: the kernel, or the page's cells. */
 
 import type { NotebookPanel } from '@jupyterlab/notebook';
-import { asDetails, asDifference, asGlances, asStrangers, asVariableHistory } from '../checks';
+import {
+  asDetails,
+  asDifference,
+  asDisplays,
+  asGlances,
+  asStrangers,
+  asVariableHistory
+} from '../checks';
 import type {
   IDetails,
   IDifference,
+  IDrawer,
   IGlance,
   IStrangers,
   IVariableHistory,
-  IWritten
+  IWritten,
+  Output
 } from '../records';
+import { OutputNodes } from '../outputnode';
 import type { IRerunOptions, IVerbs } from '../timeline/verbs';
 import type { KernelLink } from './kernellink';
 import type { ILinked } from './kernellinks';
@@ -44,6 +54,14 @@ export class NotebookVerbs implements IVerbs {
 
   glances(ids: readonly string[]): Promise<Readonly<Record<string, IGlance | null>>> {
     return this._linked.link.ask('glances', { ids }, asGlances);
+  }
+
+  displays(ref: string): Promise<readonly Output[]> {
+    return this._linked.link.ask('displays', { ref }, asDisplays);
+  }
+
+  drawer(): IDrawer | null {
+    return new OutputNodes(this._linked.panel.content.rendermime);
   }
 
   diff(a: string, b: string): Promise<IDifference> {

@@ -12,6 +12,7 @@ import { folded, section } from './details';
 import { make } from './dom';
 import { comparedPictures } from './pictures';
 import { bytes, duration, moment, money } from './format';
+import { comparedFacts } from './valuefacts';
 import type { IWords } from './words';
 
 const SIGNS: Readonly<Record<string, string>> = {
@@ -21,14 +22,18 @@ const SIGNS: Readonly<Record<string, string>> = {
   same: '='
 };
 
-/**
- * The sections of `difference`, from `a` to `b`.
- *
- * @param pictures - those of both, in base64
- */
+/** What both cells showed. */
+export interface IShown {
+  /** In base64. */
+  pictures: { before: readonly string[]; after: readonly string[] };
+  /** Tables in HTML, interactive plots; null where none differs. */
+  displays: HTMLElement | null;
+}
+
+/** The sections of `difference`, from `a` to `b`. */
 export function comparisonOf(
   difference: IDifference,
-  pictures: { before: readonly string[]; after: readonly string[] },
+  { pictures, displays }: IShown,
   words: IWords
 ): HTMLElement {
   const seen = comparedPictures(pictures.before, pictures.after, words);
@@ -37,6 +42,7 @@ export function comparisonOf(
   const nothing =
     differing.length === 0 &&
     seen === null &&
+    displays === null &&
     isSame(difference.code) &&
     isSame(difference.outputs);
   return make('div', 'comparison', {}, [
@@ -46,6 +52,7 @@ export function comparisonOf(
     ]),
     nothing ? make('p', 'hint', {}, [words.__('Nothing differs.')]) : null,
     seen,
+    displays,
     differing.length > 0
       ? section(
           summed(differing, words),
@@ -110,7 +117,10 @@ export function variable(one: IVariableDifference, words: IWords): HTMLElement {
     make('span', 'kind', {}, [kinds(one.a, one.b)]),
     make('span', 'hint', {}, [one.detail?.summary ?? ''])
   ];
-  const inside = one.detail ? detail(one.detail, words) : [];
+  const inside = [
+    ...(one.detail ? detail(one.detail, words) : []),
+    ...(one.facts ? comparedFacts(one.facts, words) : [])
+  ];
   if (inside.length === 0) {
     inside.push(...previews(one));
   }

@@ -1,8 +1,9 @@
 /** Fetches what the pane shows, and drops answers that nobody waits for any more. */
 
-import type { IBusy, IDetails, IRow } from '../records';
+import type { IBusy, IDetails, IDrawer, IRow, Output } from '../records';
 import { comparisonOf } from './compare';
 import { detailsOf } from './details';
+import { comparedDisplays } from './displays';
 import { make } from './dom';
 import { waitsFor } from './notice';
 import { picturesIn } from './pictures';
@@ -100,6 +101,7 @@ export class Reader {
 
   dispose(): void {
     this._begin();
+    this._drawer?.dispose();
   }
 
   /** From now on, earlier answers are too late. */
@@ -136,12 +138,19 @@ export class Reader {
             () => [] // without pictures, then
           )
         : [];
-    const [difference, before, after] = await Promise.all([
+    const displays = async (row: IRow): Promise<readonly Output[]> =>
+      row.has_outputs ? this._verbs.displays(row.id).catch(() => []) : [];
+    const [difference, before, after, older, newer] = await Promise.all([
       this._verbs.diff(first.id, second.id),
       pictures(first),
-      pictures(second)
+      pictures(second),
+      displays(first),
+      displays(second)
     ]);
-    return comparisonOf(difference, { before, after }, this._words);
+    this._drawer?.dispose();
+    this._drawer = this._verbs.drawer();
+    const shown = comparedDisplays(older, newer, this._drawer, this._words);
+    return comparisonOf(difference, { pictures: { before, after }, displays: shown }, this._words);
   }
 
   /** All that is known of a row, remembered as long as the row is as it is. */
@@ -171,6 +180,7 @@ export class Reader {
   }
 
   private readonly _known = new Map<string, IDetails>();
+  private _drawer: IDrawer | null = null;
   private _mark = '[]';
   private _ids = '';
   private _timer = 0;

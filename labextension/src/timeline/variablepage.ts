@@ -1,10 +1,11 @@
 /** How a variable came to be what it is, as a page: a line over its steps, and each of them. */
 
-import type { IFacts, IVariableHistory, IVariablePoint } from '../records';
-import { folded, section } from './details';
+import type { IVariableHistory, IVariablePoint } from '../records';
+import { section } from './details';
 import { button, make } from './dom';
-import { ago, bytes } from './format';
-import { barsOf, lineOf } from './plot';
+import { ago } from './format';
+import { drawnFacts, headOf, reading } from './valuefacts';
+import { lineOf } from './plot';
 import type { IWords } from './words';
 
 /** What the user wants done with a step of the history. */
@@ -21,7 +22,6 @@ export interface IPointEvents {
 
 const WIDTH = 300;
 const HEIGHT = 56;
-const SMALL = { width: 96, height: 20 };
 
 /**
  * The page.
@@ -56,11 +56,6 @@ export function variablePage(
     make('ol', 'points', {}, points),
     history.older > 0 ? make('p', 'hint', {}, [older]) : null
   ]);
-}
-
-/** A number as people read it: of `measure`. */
-export function reading(value: number, measure: string): string {
-  return measure === 'bytes' ? bytes(value) : String(Number(value.toPrecision(4)));
 }
 
 function overview({ numbers, measure }: IVariableHistory, words: IWords): HTMLElement | null {
@@ -110,11 +105,11 @@ function item(
     make('div', 'pointHead', {}, [name, make('span', 'hint', {}, [facts.join(' · ')])]),
     make('div', 'pointValue', {}, [
       make('span', 'told', { title: point.told }, [point.told]),
-      small(point.facts, words)
+      drawnFacts(point.facts, words)
     ]),
     make('p', 'why', {}, [changed.join(' · ')]),
     point.code.length > 0 ? make('pre', 'text', {}, [point.code.join('\n')]) : null,
-    head(point.facts, words),
+    headOf(point.facts, words),
     kind === '' ? null : verbs(point, isChosen, events, words)
   ]);
 }
@@ -137,36 +132,4 @@ function verbs(
     { 'aria-pressed': String(isChosen) }
   );
   return make('div', 'pointVerbs', {}, [restore, compare]);
-}
-
-/** The value itself as a small drawing. */
-function small({ series, histogram, low, high }: IFacts, words: IWords): Node | null {
-  const range = words.__('from %1 to %2', reading(low ?? 0, ''), reading(high ?? 0, ''));
-  if (series.filter(each => each !== null).length > 1) {
-    return lineOf(series, { ...SMALL, label: words.__('its numbers, %1', range) }, false);
-  }
-  const label = words.__('how often each number is there, %1', range);
-  return histogram.length > 0 ? barsOf(histogram, { ...SMALL, label }) : null;
-}
-
-function head({ head: rows }: IFacts, words: IWords): HTMLElement | null {
-  const [titles, ...body] = rows;
-  if (!titles || titles.length === 0) {
-    return null;
-  }
-  const top = titles.map(text => make('th', '', { scope: 'col' }, [text]));
-  const lines = body.map(row =>
-    make(
-      'tr',
-      '',
-      {},
-      row.map(text => make('td', '', {}, [text]))
-    )
-  );
-  return folded(words.__('first rows'), [
-    make('table', 'headTable', {}, [
-      make('thead', '', {}, [make('tr', '', {}, top)]),
-      make('tbody', '', {}, lines)
-    ])
-  ]);
 }

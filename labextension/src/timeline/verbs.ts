@@ -1,10 +1,12 @@
 import type {
   IDetails,
   IDifference,
+  IDrawer,
   IGlance,
   IStrangers,
   IVariableHistory,
-  IWritten
+  IWritten,
+  Output
 } from '../records';
 
 /** How recorded cells are run again. */
@@ -23,6 +25,10 @@ export interface IVerbs {
   /** What the cells of checkpoints showed, by id. */
   glances(ids: readonly string[]): Promise<Readonly<Record<string, IGlance | null>>>;
   diff(a: string, b: string): Promise<IDifference>;
+  /** What a cell displayed as more than text and pictures. */
+  displays(ref: string): Promise<readonly Output[]>;
+  /** What draws these as the front end does; null where it lends nothing. */
+  drawer(): IDrawer | null;
   /** The steps that changed a variable, on the line that `ref` is on. */
   history(variable: string, ref: string): Promise<IVariableHistory>;
   /** Bring one variable back as it was at a checkpoint. */

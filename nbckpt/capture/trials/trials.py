@@ -224,7 +224,7 @@ class Trials:
         return digest_of_parts([*group.encoded.parts, *prints])
 
     def _print(self, name: str, values: Mapping[str, object]) -> bytes:
-        """The print of a variable; made once, though a verdict is looked up and remembered by it."""
+        """The print of a variable; made once for the look-up of a verdict and for the verdict."""
         if name not in self._prints:
             self._prints[name] = print_of(values[name])
         return self._prints[name]

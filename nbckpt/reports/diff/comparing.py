@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from nbckpt.errors import NOT_YOURS, NbckptError
@@ -13,6 +13,7 @@ from nbckpt.model import Variable
 from nbckpt.reports.diff import families
 from nbckpt.reports.diff.details import Detail, Limits, Row, Status, VariableDifference
 from nbckpt.reports.diff.difference import Difference
+from nbckpt.reports.diff.facts import facts_of
 from nbckpt.reports.diff.shown import shown_otherwise
 from nbckpt.reports.diff.sides import LIVE, Side, sides_of
 from nbckpt.reports.diff.texts import line_diff
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 _IN_BUFFERS = ("numpy.", "pandas.", "polars.", "pyarrow.", "torch.", "scipy.")
 """Values of these are mapped where they lie, not loaded."""
+_SHOWING = frozenset({"head", "series", "histogram"})
+"""Facts that are more than a number: others stand in a summary."""
 NOT_BUILT = f"{NOT_YOURS}, so types, shapes and previews are all that is compared"
 
 
@@ -88,6 +91,7 @@ def _of_variables(one: Side, other: Side, limits: Limits) -> list[VariableDiffer
             old.get(name),
             new.get(name),
             details[name],
+            found.facts.get(name),
         )
         for name in sorted(names)
     ]
@@ -100,13 +104,20 @@ def _status(name: str, other: Side, detail: Detail | None) -> Status:
 
 
 class _Lookup:
-    """Loads what differs, one blob of each side at a time, and says how it differs."""
+    """Loads what differs, one blob of each side at a time, and says how it differs.
+
+    Attributes
+    ----------
+    facts
+        What both values of a variable are in numbers, as records, of those that were looked into.
+    """
 
     def __init__(self, one: Side, other: Side, limits: Limits) -> None:
         self._sides = one, other
         self._limits = limits
         self._until = time.monotonic() + limits.total_s
         self._loaded: tuple[str, str] | None = None
+        self.facts: dict[str, tuple[Mapping[str, object], Mapping[str, object]]] = {}
 
     def blobs(self, name: str) -> tuple[str, str]:
         """Digests of where the two values lie; nothing for one that is not there."""
@@ -174,6 +185,10 @@ class _Lookup:
             found = families.detail(one, other, self._limits)
             if found.is_same:
                 found = shown_otherwise(found.kind, one, other) or found
+        if self._limits.facts and not found.is_same and time.monotonic() < self._until:
+            before, after = facts_of(one).as_record(), facts_of(other).as_record()
+            if _SHOWING & (before.keys() | after.keys()):
+                self.facts[name] = before, after
         return found._replace(rows=tuple(_of_variable(name, row) for row in found.rows))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
 from nbckpt.model import Variable
@@ -68,6 +69,9 @@ class VariableDifference(NamedTuple):
         What is known of it on each side; None where it is not.
     detail
         How the two differ; None where one is missing.
+    facts
+        Records of what each of the two is in numbers (`facts`); None where one is missing, or
+        they say nothing.
     """
 
     name: str
@@ -75,6 +79,7 @@ class VariableDifference(NamedTuple):
     a: Variable | None
     b: Variable | None
     detail: Detail | None
+    facts: tuple[Mapping[str, object], Mapping[str, object]] | None = None
 
     def as_record(self) -> dict[str, object]:
         """The same for programs."""
@@ -84,6 +89,7 @@ class VariableDifference(NamedTuple):
             "a": _variable_record(self.a),
             "b": _variable_record(self.b),
             "detail": _detail_record(self.detail),
+            "facts": self.facts and list(self.facts),
         }
 
 
@@ -148,6 +154,8 @@ class Limits(NamedTuple):
         Seconds after which no more parts of one value are compared.
     total_s
         Seconds after which no further variable is looked into.
+    facts
+        Whether heads, series and histograms of both values are wanted beside what differs.
     """
 
     rows: int = 12
@@ -160,6 +168,7 @@ class Limits(NamedTuple):
     loaded_bytes: int = 300_000_000
     walk_s: float = 4.0
     total_s: float = 20.0
+    facts: bool = False
 
 
 def share_text(part: int, whole: int) -> str:

@@ -135,6 +135,9 @@ def _lightgbm_told(booster: Any) -> dict[str, object]:
 
 # -- scikit-learn
 
+_SCORES = frozenset({"score", "scores", "loss", "inertia", "likelihood", "bound", "iter"})
+"""Words in the names of attributes that say how well a fit went, or how long it took."""
+
 
 def _of_estimators(before: Any, after: Any, limits: Limits) -> Detail:
     rows: list[Row] = []
@@ -182,9 +185,14 @@ def _holds_estimators(value: Any) -> bool:
 
 
 def _fitted(model: Any) -> dict[str, Any]:
-    """Attributes that fitting made: all that are not parameters."""
+    """Attributes that fitting made: all that are not parameters; how well it went comes first."""
     params = _params_of(model)
-    return {n: v for n, v in vars(model).items() if n not in params}
+    names = sorted((n for n in vars(model) if n not in params), key=_is_no_score)
+    return {name: vars(model)[name] for name in names}
+
+
+def _is_no_score(name: str) -> bool:
+    return not any(part in _SCORES for part in name.strip("_").split("_"))
 
 
 def _of_fitted(old: dict[str, Any], new: dict[str, Any], at: str, limits: Limits) -> Iterator[Row]:

@@ -8,8 +8,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from nbckpt.reports.diff.as_html import STYLE
+from nbckpt.reports.diff.facts import number_text
 from nbckpt.reports.variable_history.as_text import headline
-from nbckpt.reports.variable_history.facts import number_text
 from nbckpt.reports.variable_history.points import BYTES
 from nbckpt.runtime import clock
 from nbckpt.text.units import age_text, bytes_text, count_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from nbckpt.reports.variable_history.facts import number_text
+from nbckpt.reports.diff.facts import number_text
 from nbckpt.reports.variable_history.points import BYTES
 from nbckpt.runtime import clock
 from nbckpt.text.escape import on_a_line

@@ -17,8 +17,8 @@ from nbckpt.fingerprint.user_names import Own
 from nbckpt.model import Checkpoint, Variable
 from nbckpt.reports.diff import families
 from nbckpt.reports.diff.details import Limits
+from nbckpt.reports.diff.facts import Facts, facts_of
 from nbckpt.reports.diff.value_texts import cut
-from nbckpt.reports.variable_history.facts import Facts, facts_of
 from nbckpt.reports.variable_history.points import Change, Point, Points
 from nbckpt.runtime.user_code_errors import user_code_errors
 from nbckpt.session.checkpoint_view import Values

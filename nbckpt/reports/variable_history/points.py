@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from nbckpt.model import Variable
-from nbckpt.reports.variable_history.facts import Facts
+from nbckpt.reports.diff.facts import Facts
 
 Change: TypeAlias = Literal["new", "changed", "gone", "not kept"]
 BYTES = "bytes"

@@ -9,7 +9,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from nbckpt.jupyter.notebook.looks import page_at
+from nbckpt.jupyter.notebook.looks import MOST_DISPLAYS, displays_of, page_at
 from nbckpt.session.history.recorded_outputs import notebook_outputs
 from nbckpt.session.session import Session
 from tests.jupyter.notebook.cells import Notebook
@@ -55,6 +55,19 @@ def test_outputs_are_those_of_a_notebooks_file(shell: Any) -> None:
     assert told["display_data"]["data"]["text/html"] == "<b>1</b>"
     assert told["execute_result"]["data"]["text/plain"] == "42"
     assert cell["outputs"][0] == {"output_type": "stream", "name": "stderr", "text": "x\n"}
+
+
+def test_displays_are_what_is_more_than_text_and_pictures(shell: Any) -> None:
+    notebook = Notebook(shell)
+    code = "from IPython.display import HTML, display\nprint('text')\nfor i in range(20):"
+    notebook.run(show=f"%%checkpoint show\n{code} display(HTML(f'<b>{{i}}</b>'))\n42")
+    checkpoint = notebook.session.get("show")
+
+    found = displays_of(notebook.session, checkpoint)
+
+    html = [output["data"]["text/html"] for output in found]
+    assert html == [f"<b>{i}</b>" for i in range(MOST_DISPLAYS)]
+    assert displays_of(notebook.session, replace(checkpoint, trusted=False)) == []
 
 
 def test_outputs_that_are_lost_are_not_told_as_none(session: Session) -> None:

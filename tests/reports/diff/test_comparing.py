@@ -265,6 +265,21 @@ def test_the_record_is_small_and_has_its_members(session: Session) -> None:
     assert by_name["text"]["detail"]["lines"][1] == {"sign": "-", "text": "b"}
 
 
+def test_both_values_are_told_in_numbers_where_that_is_wanted(session: Session) -> None:
+    two(session, {"x": [1.0, 2.0], "n": 1, "gone": [1]}, {"x": [1.0, 4.0], "n": 2, "new": [1]})
+
+    found = compare(session, "a", "b", limits=Limits(facts=True)).as_record()["variables"]
+    without = compare(session, "a", "b").as_record()["variables"]
+
+    facts: Any = {v["name"]: v["facts"] for v in json.loads(json.dumps(found))}
+    assert [(one["series"], one["number"]) for one in facts["x"]] == [
+        ([1.0, 2.0], 1.5),
+        ([1.0, 4.0], 2.5),
+    ]
+    assert facts["n"] is facts["gone"] is facts["new"] is None
+    assert not any(v["facts"] for v in json.loads(json.dumps(without)))
+
+
 def test_text_is_no_wider_than_asked(session: Session) -> None:
     found = two(session, {"x": {"k" * 200: "v" * 300}}, {"x": {"k" * 200: "w" * 300}})
 

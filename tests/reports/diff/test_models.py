@@ -45,6 +45,24 @@ def test_of_an_estimator_parameters_and_fitted_attributes_are_told() -> None:
 
 
 @pytest.mark.slow
+def test_how_well_a_fit_went_is_told_before_all_that_it_made() -> None:
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    many, half = np.arange(200.0).reshape(-1, 1), np.arange(200) // 50 % 2
+    before, after = (
+        ensemble.RandomForestClassifier(60, max_depth=d, oob_score=True, random_state=0).fit(
+            many, half
+        )
+        for d in (1, 3)
+    )
+
+    found = told(before, after)
+
+    fitted = [row.path for row in found.rows if row.path.endswith("_")]
+    assert found.rows[0] == (".max_depth", "1", "3")
+    assert fitted[:1] == [".oob_score_"]
+
+
+@pytest.mark.slow
 def test_the_steps_of_a_pipeline_are_looked_into() -> None:
     pipeline = pytest.importorskip("sklearn.pipeline")
     from sklearn.linear_model import Ridge
