@@ -150,6 +150,8 @@ class Notebook(Parts):
         self.page.evaluate(THEME, f"JupyterLab {name}")
         is_light = str(name == "Light").lower()
         self.page.wait_for_selector(f"body[data-jp-theme-light={is_light}]", state="attached")
+        # JupyterLab takes its splash away twice where the next change comes before the first is gone.
+        self.page.wait_for_selector("#jupyterlab-splash", state="detached")
 
     # -- the timeline
 
