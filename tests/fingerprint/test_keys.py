@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 import textwrap
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -704,9 +705,11 @@ def test_what_a_library_wraps_around_a_function_of_the_notebook_counts() -> None
 
 
 @pytest.mark.usefixtures("library")
-def test_a_variable_that_a_library_wraps_around_its_function_counts_as_a_value() -> None:
-    text = "import xai_sdk\nxai_sdk.uuid.uuid4 = lambda: xai_sdk.uuid.UUID(int=1)\n"
-    text += "length = xai_sdk.wrapping(xai_sdk.length, {})"
+def test_a_variable_that_a_library_wraps_around_its_function_counts_as_a_value(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=1))
+    text = "import xai_sdk\nlength = xai_sdk.wrapping(xai_sdk.length, {})"
 
     assert why("y = length('a')", text.format(1), text.format(1)) == []
     assert why("y = length('a')", text.format(1), text.format(2)) != []

@@ -1034,3 +1034,28 @@ def test_many_objects_of_which_one_is_there_twice_are_no_tree() -> None:
     rows[-1] = rows[5]
 
     assert len({alone, equal, digest(rows)}) == 3
+
+
+class Tags(set[str]):
+    """A set of a class of its own, which pickle takes apart."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return len(self)
+
+
+class Fixed(frozenset[str]):
+    pass
+
+
+@pytest.mark.parametrize("kind", [Tags, Fixed])
+def test_the_order_in_a_set_of_a_class_of_its_own_does_not_count(kind: Any) -> None:
+    words = [f"word {n}" for n in range(40)]
+    one, other = kind(words), kind(reversed(words))
+    one.source = other.source = "here"
+
+    assert digest(one) == digest(other)
+    assert digest([one, {one: 1}]) == digest([other, {other: 1}])
+    assert digest(one) != digest(kind(words[1:]))
+    assert digest(one) != digest(set(words))
+    other.source = "there"
+    assert digest(one) != digest(other)

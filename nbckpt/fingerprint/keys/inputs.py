@@ -200,11 +200,11 @@ class Inputs:
             self.note(f"{TEXT}{name}", digest_of(*texts_of(definition)))
 
     def all_variables(self) -> None:
-        """Collect every variable of the user."""
+        """Collect every variable of the user, but no results: who wants one names it."""
         if self.has_all:
             return
         self.has_all = True
-        for name in sorted({*filter(is_users_name, self.namespace), *self.lacking}):
+        for name in sorted(filter(is_users_name, {*self.namespace, *self.lacking})):
             self.variable(name, frozenset())
 
     def gradients(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection
+from dataclasses import dataclass
 from operator import itemgetter
 from pickle import PickleBuffer
 from types import MappingProxyType
@@ -135,6 +136,19 @@ def walk_set(walk: Walk, value: set[Any]) -> None:
         _members(walk, value)
 
 
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """What is in a set of a class of its own; in which order pickle lists it does not count."""
+
+    items: list[Any]
+
+
+def walk_elements(walk: Walk, value: Elements) -> None:
+    """The elements of a set that is walked by its parts."""
+    walk.put(b"elements", len(value.items))
+    _members(walk, value.items)
+
+
 def walk_frozenset(walk: Walk, value: frozenset[Any]) -> None:
     """A frozenset; which equal ones are the same does not count."""
     walk.put(b"frozenset", len(value))
@@ -237,6 +251,7 @@ STEPS: dict[type, Step] = {
     dict: walk_dict,
     set: walk_set,
     frozenset: walk_frozenset,
+    Elements: walk_elements,
     bytearray: walk_bytes_like,
     memoryview: walk_bytes_like,
     PickleBuffer: walk_bytes_like,

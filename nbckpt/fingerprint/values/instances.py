@@ -23,6 +23,7 @@ from nbckpt.digests import Digest
 from nbckpt.fingerprint.values import plain, traces_of_looks
 from nbckpt.fingerprint.values.attributes import put_attributes
 from nbckpt.fingerprint.values.bare_types import is_bare, is_client
+from nbckpt.fingerprint.values.containers import Elements
 from nbckpt.fingerprint.values.frames import Alone, Parts, memory_of
 from nbckpt.fingerprint.values.homes import module_of_class
 from nbckpt.fingerprint.values.opaque import Told
@@ -152,6 +153,8 @@ def _parts_of(walk: Walk, kind: type, reduced: tuple[Any, ...]) -> list[object]:
     if is_bare and arguments[0] is kind and rest and not any(part is not None for part in rest[1:]):
         walk.put(b"object")
         return [kind, rest[0]]
+    if function is kind and issubclass(kind, set | frozenset) and _is_one_list(arguments):
+        arguments = (Elements(*arguments),)
     if function is iter and not rest:  # of a set, say, which comes back as that of a list
         rest = [0]
     state, items, pairs, setter = (*rest, *[None] * 4)[:4]
@@ -163,6 +166,10 @@ def _parts_of(walk: Walk, kind: type, reduced: tuple[Any, ...]) -> list[object]:
         entries = list(pairs)
         parts += [[key for key, _ in entries], [value for _, value in entries]]
     return parts
+
+
+def _is_one_list(arguments: object) -> bool:
+    return type(arguments) is tuple and len(arguments) == 1 and type(arguments[0]) is list
 
 
 def _enter(walk: Walk, instance: object) -> None:

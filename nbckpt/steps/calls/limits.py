@@ -77,7 +77,7 @@ def _left_behind(
         except BaseException as error:  # `exit()`, say: whoever called gets it
             outcome.set_exception(error)
 
-    context, name = copy_context(), f"{threading.current_thread().name}-{plan.name}"
+    context, name = copy_context(), f"limited-{plan.name}"
     thread = threading.Thread(target=work, name=name, daemon=True)
     thread.start()
     try:

@@ -89,8 +89,10 @@ def _reproduce(session: Session, checkpoint: Checkpoint) -> tuple[str, ...]:
     mates = {mate for n in bound for mate in manifest[n].group if mate in manifest} - bound
     present = {n for n in mates if n in session.namespace}
     in_place = {n for n in checkpoint.in_place if n in session.namespace}
-    if in_place or present or workspace.tracker.may_share(bound):
-        # To learn who else holds the objects that are replaced.
+    needed = {need for n in bound for need in manifest[n].needs}
+    is_sure = not needed or needed <= workspace.tracker.settled().keys()
+    if in_place or present or not is_sure or workspace.tracker.may_share(bound):
+        # To learn who else holds the objects that are replaced, and what definitions are.
         workspace.capturer.capture()
     anew = definitions_made_again(session, checkpoint, manifest, bound - in_place)
     anew |= shown_before(session, manifest, bound - in_place)
