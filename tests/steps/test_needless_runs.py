@@ -48,6 +48,7 @@ MADE_OF_A_CLASS = [
     "one = pairs[1]\none, turned(one)",
     "{part: 1 for part in turned(one)}",
     "made = many(3)",
+    "%time sum(pair.a for pair in made)",
 ]
 
 

@@ -8,6 +8,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 from nbckpt.capture.observation import audit, audit_events
@@ -180,7 +181,10 @@ def _values(
     before = ran.values()
     found: dict[str, Json] = {}
     for name in sorted(names):
-        if name in before:
+        value = ran.namespace.get(name)
+        if name in before and issubclass(type(value), FunctionType | type):
+            found[name] = _untold(value, ran)  # it may be written in other bytes once it came back
+        elif name in before:
             found[name] = before[name]
         elif name in there and name in ran.namespace:
             found[name] = _untold(ran.namespace[name], ran)
