@@ -29,6 +29,7 @@ _OWN: dict[str, str] = {
     "_csv": "standard_library",
     "_queue": "standard_library",
     "_regex": "regex",
+    "asyncio": "standard_library",
     "msgspec": "msgspec",
     "multiprocessing": "standard_library",
     "numba": "numba",

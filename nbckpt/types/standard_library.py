@@ -1,7 +1,8 @@
-"""The standard library: queues, shared memory, calls of mocks, readers of CSV."""
+"""The standard library: queues, locks of event loops, shared memory, calls of mocks, CSV."""
 
 from __future__ import annotations
 
+import copyreg
 import gc
 import itertools
 import sys
@@ -37,6 +38,37 @@ def put_all(queue: Any, items: list[object]) -> None:
     """Fill a queue."""
     for item in items:
         queue.put(item)
+
+
+_WAITING = ("_waiters", "_getters", "_putters")
+"""Where locks, events and queues of asyncio have the tasks that wait for them."""
+
+
+def _members_at_rest(primitive: Any) -> dict[str, Any]:
+    """Members of a lock, event or queue of asyncio but for its event loop: the next use finds one.
+
+    Raises
+    ------
+    RefusalError
+        If a task waits for it.
+    """
+    members = dict(vars(primitive))
+    members.pop("_loop", None)
+    for name in _WAITING:
+        if members.get(name):
+            message = "tasks wait for it"
+            raise RefusalError(message)
+    return members
+
+
+def _reduce_asyncio(primitive: Any) -> Any:
+    members = _members_at_rest(primitive)
+    return copyreg.__newobj__, (type(primitive),), members, None, None, set_members  # type: ignore[attr-defined]
+
+
+def _digest_asyncio(primitive: Any) -> list[object]:
+    members = _members_at_rest(primitive)  # that nobody waits may be said by None or by nobody
+    return [members[name] for name in sorted(members.keys() - {*_WAITING})]
 
 
 def _reduce_shared(shared: Any) -> Any:
@@ -108,6 +140,9 @@ def make_csv_reader(lines: Iterator[str], line_num: int, settings: dict[str, Any
 
 ADAPTERS = (
     TypeAdapter(("_queue:SimpleQueue",), reduce=_reduce_simple_queue),
+    TypeAdapter(
+        ("asyncio.mixins:_LoopBoundMixin",), reduce=_reduce_asyncio, digest=_digest_asyncio
+    ),
     TypeAdapter(("multiprocessing.sharedctypes:SynchronizedBase",), reduce=_reduce_shared),
     TypeAdapter(("unittest.mock:_Call",), reduce=_reduce_mock_call),
     TypeAdapter(("_csv:reader",), reduce=_reduce_csv_reader),
