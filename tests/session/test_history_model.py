@@ -365,7 +365,7 @@ class History(RuleBasedStateMachine):
         )
         *others, last = self.keeps_unsaved(new)
         self.nothing_else(others)
-        goes_on = self.heads[self.branch] == target
+        goes_on = self.heads.get(self.branch) == target
         self.moves_to(target)
         held = self.live.get("xs")
         self.live["xs"] = [*held, n] if isinstance(held, list) else [n]
