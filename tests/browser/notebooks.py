@@ -30,6 +30,10 @@ RUN = """([index, waits]) => {
 }"""
 OPEN = """path => window.jupyterapp.commands
   .execute('docmanager:open', { path }).then(() => undefined)"""
+RESTORED = """async () => {
+  await window.jupyterapp.restored;
+  await window.jupyterapp.shell.currentWidget?.sessionContext?.ready;
+}"""
 THEME = "theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })"
 
 UNLISTED = "Directory not found: "
@@ -74,8 +78,13 @@ class Notebook(Parts):
         page.add_locator_handler(dialog, lambda found: found.locator(".jp-mod-reject").click())
         page.on("console", self._note)
         page.on("pageerror", lambda error: self.errors.append(f"{error}\n{error.stack}"))
-        page.goto(application.notebook(f"{name}.ipynb"))
-        page.wait_for_function(READY, timeout=60_000)
+        self._address = application.notebook(f"{name}.ipynb")
+        self.load_page()
+
+    def load_page(self) -> None:
+        """Load the page as it is at first, with this notebook alone, and its kernel at rest."""
+        self.page.goto(self._address)
+        self.page.wait_for_function(READY, timeout=60_000)
 
     def _note(self, message: ConsoleMessage) -> None:
         if message.type == "error":
@@ -94,6 +103,8 @@ class Notebook(Parts):
         """Open another notebook in the same page; it is the one that is driven from now on."""
         if not (self.application.root / f"{name}.ipynb").exists():
             self.application.notebook(f"{name}.ipynb")
+        # A page that was loaded anew goes back to the notebook of then as soon as its kernel is there.
+        self.page.evaluate(RESTORED)
         self.page.evaluate(OPEN, f"{name}.ipynb")
         self.page.wait_for_function(READY, arg=f"{name}.ipynb", timeout=60_000)
 
