@@ -170,6 +170,7 @@ def test_a_kernel_that_is_restarted_changed_and_shut_down(
     open_second(notebook)
     notebook.load("%%checkpoint one\nx = 1")
     expect(sidebar.row("one")).to_be_visible()
+    notebook.execute("import nbckpt; nbckpt.wait()")
 
     notebook.page.evaluate(f"{SESSION}.session.kernel.restart()")
     expect(sidebar.anew).to_be_visible()
