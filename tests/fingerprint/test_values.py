@@ -22,7 +22,7 @@ import threading
 import types
 import uuid
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from typing import Any
@@ -289,6 +289,23 @@ def test_what_pandas_notes_of_a_look_at_a_value_does_not_count(name: str) -> Non
                 getattr(part, member)
 
     assert digest(value) == before
+
+
+class OrderedSet(set[str]):
+    def __init__(self, items: Sequence[str]) -> None:
+        super().__init__(items)
+        self.order = list(items)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.order)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OrderedSet, (self.order,)
+
+
+def test_the_order_of_a_set_with_an_order_of_its_own_counts() -> None:
+    assert digest(OrderedSet(["a", "b"])) == digest(OrderedSet(["a", "b"]))
+    assert digest(OrderedSet(["a", "b"])) != digest(OrderedSet(["b", "a"]))
 
 
 class SetsItself:

@@ -153,7 +153,7 @@ def _parts_of(walk: Walk, kind: type, reduced: tuple[Any, ...]) -> list[object]:
     if is_bare and arguments[0] is kind and rest and not any(part is not None for part in rest[1:]):
         walk.put(b"object")
         return [kind, rest[0]]
-    if function is kind and issubclass(kind, set | frozenset) and _is_one_list(arguments):
+    if function is kind and _is_listed_set(kind) and _is_one_list(arguments):
         arguments = (Elements(*arguments),)
     if function is iter and not rest:  # of a set, say, which comes back as that of a list
         rest = [0]
@@ -166,6 +166,13 @@ def _parts_of(walk: Walk, kind: type, reduced: tuple[Any, ...]) -> list[object]:
         entries = list(pairs)
         parts += [[key for key, _ in entries], [value for _, value in entries]]
     return parts
+
+
+def _is_listed_set(kind: type) -> bool:
+    """True of a class of sets that pickle lists in any order: it has no order of its own."""
+    base = next((base for base in (set, frozenset) if issubclass(kind, base)), None)
+    names = ("__iter__", "__reduce__", "__reduce_ex__")
+    return base is not None and all(getattr(kind, n) is getattr(base, n) for n in names)
 
 
 def _is_one_list(arguments: object) -> bool:
