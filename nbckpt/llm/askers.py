@@ -1,10 +1,14 @@
-"""Whose waiting a call would prolong: a thread or task of this process, or of a child of it."""
+"""Threads and tasks that ask, of this process or of a child: a call may prolong their waiting."""
 
 from __future__ import annotations
 
 import sys
 import threading
 from contextvars import ContextVar, copy_context
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncio
 
 
 class ChildAsker:
@@ -40,8 +44,15 @@ def running_task() -> object:
     """The task that asks; None outside of asyncio."""
     if (asker := _asker.get()) is not None:
         return asker if asker.is_task else None
-    asyncio = sys.modules.get("asyncio")
-    try:
-        return None if asyncio is None else asyncio.current_task()
-    except RuntimeError:
+    return current_task()
+
+
+def current_task() -> asyncio.Task[Any] | None:
+    """The task of asyncio that runs; None outside of them, and where nobody uses asyncio."""
+    if (library := sys.modules.get("asyncio")) is None:
         return None
+    try:
+        found: asyncio.Task[Any] | None = library.current_task()
+    except (AttributeError, RuntimeError):  # it is being loaded, or no loop runs in this thread
+        return None
+    return found

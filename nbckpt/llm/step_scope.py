@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections import Counter
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary, WeakSet
 
+from nbckpt.llm.askers import current_task
 from nbckpt.llm.flights import Flights
 from nbckpt.llm.waiting import wait
 
@@ -82,7 +82,7 @@ class Scope:
         self.said_all: WeakSet[StreamedCall] = (
             WeakSet() if self.around is None else self.around.said_all
         )
-        self._task = _task()
+        self._task = current_task()
         self._tasks: WeakKeyDictionary[asyncio.Task[Any], int] = WeakKeyDictionary()
         self._next: Counter[str] = Counter()
         self._given_back: dict[str, list[int]] = {}
@@ -101,7 +101,7 @@ class Scope:
         Tasks that run at once come in the order in which they asked first: their own order of
         asking does not depend on which is answered first.
         """
-        task = _task()
+        task = current_task()
         if task is None or task is self._task:
             return 0
         with self._lock:
@@ -206,14 +206,3 @@ class Scope:
             self.saved.update(saved)
             self.replays += replays
         self.take_unanswered(inner)
-
-
-def _task() -> asyncio.Task[Any] | None:
-    """The task of asyncio that runs; None outside of them, and where nobody uses asyncio."""
-    if (library := sys.modules.get("asyncio")) is None:
-        return None
-    try:
-        found: asyncio.Task[Any] | None = library.current_task()
-    except (AttributeError, RuntimeError):  # it is being loaded, or no loop runs in this thread
-        return None
-    return found
