@@ -257,7 +257,7 @@ class ChildConnection:
         if asker is None:
             if not self._calls and not self._waiting:  # nobody waits for any of them
                 self._askers.clear()
-            asker = ChildAsker((id(self), thread), is_task=task is not None)
+            asker = ChildAsker((self, thread), is_task=task is not None)
             self._askers[thread, task] = asker
         return asker
 
