@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import islice
 
 from nbckpt.capture.observation.folder_looks import matches_of
@@ -44,6 +44,14 @@ class NamedPaths:
         self.patterns: dict[str, None] = {}
         self._named = named
 
+    @cached_property
+    def _texts(self) -> list[str]:
+        return [text for text in self._named.texts if _may_be_path(text)]
+
+    @cached_property
+    def _folders(self) -> list[str]:
+        return [text for text in self._texts if os.path.isdir(text)]  # noqa: PTH112  # texts
+
     def found(self, *, has_commands: bool = False) -> Iterator[str]:
         """Paths that are named: of files that are there, or that the code asks for.
 
@@ -54,10 +62,8 @@ class NamedPaths:
         """
         if not self._named.has_calls:
             return
-        texts = [text for text in self._named.texts if _may_be_path(text)]
-        folders = [text for text in texts if os.path.isdir(text)]  # noqa: PTH112  # texts
-        asks = self._named.asks
-        for place, text in enumerate(texts):
+        folders, asks = self._folders, self._named.asks
+        for place, text in enumerate(self._texts):
             yield from self._paths_of(text, asks=asks)
             if folders and place < MAX_TEXTS and not os.path.isabs(text):  # noqa: PTH117  # texts
                 for folder in folders[:20]:
@@ -93,8 +99,7 @@ class NamedPaths:
         """Folders that are named where the code calls what reads all of a folder."""
         if READS_FOLDERS.isdisjoint(self._named.calls):
             return []
-        texts = [text for text in self._named.texts if _may_be_path(text)]
-        return [text for text in texts if os.path.isdir(text)]  # noqa: PTH112  # texts
+        return self._folders
 
 
 def _may_be_path(text: str) -> bool:
