@@ -183,11 +183,11 @@ def _values(
     for name in sorted(names):
         value = ran.namespace.get(name)
         if name in before and issubclass(type(value), FunctionType | type):
-            found[name] = _untold(value, ran)  # it may be written in other bytes once it came back
+            found[name] = _walked_digest(value, ran)  # back, it may have other bytes
         elif name in before:
             found[name] = before[name]
         elif name in there and name in ran.namespace:
-            found[name] = _untold(ran.namespace[name], ran)
+            found[name] = _walked_digest(ran.namespace[name], ran)
         elif strictly.get(name) and name not in there and not hasattr(builtins, name):
             found[name] = ABSENT
     return found
@@ -205,8 +205,8 @@ def all_values(ran: Ran, there: frozenset[str]) -> dict[str, Json]:
     return _values(names - ran.key.inputs.keys(), {}, ran, there)
 
 
-def _untold(value: object, ran: Ran) -> str:
-    """Digest of a value that cannot be kept, as far as it can be walked."""
+def _walked_digest(value: object, ran: Ran) -> str:
+    """Digest of a value by a walk, not by the bytes in which it may be kept."""
     if issubclass(type(value), Own):
         return ""
     try:
