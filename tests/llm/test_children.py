@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing.spawn
 import os
+import re
 import shutil
 import site
 import socket
@@ -14,7 +15,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -363,6 +364,62 @@ def test_a_process_outside_of_steps_is_told_nothing(recorded: Session) -> None:
     assert (outside.strip(), inside.strip()) == (b"False", b"True")
 
 
+def test_a_command_may_be_an_iterator(recorded: Session, capfd: pytest.CaptureFixture[str]) -> None:
+    with scope.entered("step"):
+        process = subprocess.Popen(word for word in [sys.executable, "-c", "print(1)"])
+        done = subprocess.run(map(str, ["echo", 2]), capture_output=True, text=True, check=True)  # type: ignore[call-overload]
+
+    assert process.wait() == 0
+    assert done.stdout == "2\n"
+    assert "defect" not in "".join(capfd.readouterr())
+
+
+@pytest.mark.parametrize("options", [{"args": None}, {"args": ["true"], "env": [("A", "1")]}])
+def test_a_wrong_command_raises_what_it_raises_without_nbckpt(
+    options: dict[str, Any], recorded: Session, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises((TypeError, AttributeError)) as without:
+        subprocess.Popen(**options)
+    with scope.entered("step"), pytest.raises(without.type, match=re.escape(str(without.value))):
+        subprocess.Popen(**options)
+
+    assert "defect" not in "".join(capfd.readouterr())
+
+
+def test_what_threads_start_is_not_seen_in_the_environment_of_others(recorded: Session) -> None:
+    seen, is_over = set(), threading.Event()
+
+    def look() -> None:
+        while not is_over.is_set():
+            seen.add(VARIABLE in dict(os.environ))
+
+    with scope.entered("step"):
+        looking = threading.Thread(target=look)
+        looking.start()
+        for _ in range(20):
+            subprocess.run(["true"], check=True)
+            os.system("true")
+        is_over.set()
+        looking.join()
+
+    assert seen == {False}
+    assert subprocess.run(["printenv", VARIABLE], capture_output=True, check=False).stdout == b""
+
+
+def test_commands_of_a_shell_run_beside_each_other(recorded: Session, tmp_path: Path) -> None:
+    meet = "touch {0}; for n in $(seq 500); do test -e {1} && exit 0; sleep 0.01; done; exit 1"
+    one, other = tmp_path / "one", tmp_path / "other"
+
+    with scope.entered("step"), ThreadPoolExecutor(2) as threads:
+        places = [scope.here()] * 2
+        started = [
+            threads.submit(scope.called_at, place, os.system, meet.format(*paths))
+            for place, paths in zip(places, [(one, other), (other, one)], strict=True)
+        ]
+
+    assert [future.result() for future in started] == [0, 0]
+
+
 def test_a_process_ends_as_without_nbckpt(provider: Provider, recorded: Session) -> None:
     def ran(source: str) -> tuple[int, bytes, bytes]:
         command = [sys.executable, "-W", "error", "-c", source]
@@ -546,7 +603,7 @@ def test_a_fork_server_that_was_there_before_is_told_of(
 
 CELL = """%%checkpoint answers
 import multiprocessing
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from tests.llm.child_asks import by_httpx
 with ProcessPoolExecutor(2, multiprocessing.get_context("spawn")) as pool:
     answers = list(pool.map(by_httpx, [f"Document {n}" for n in range(20)]))

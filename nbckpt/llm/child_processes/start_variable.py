@@ -95,7 +95,7 @@ def _words(arguments: Mapping[str, Any]) -> list[str]:
     is_text = isinstance(given, str | bytes | os.PathLike)
     words = [os.fsdecode(word) for word in ([given] if is_text else given)]
     if program is not None and not is_for_shell:
-        words[0] = os.fsdecode(program)
+        words[:1] = [os.fsdecode(program)]
     if is_for_shell or (len(words) > 2 and words[1] == "-c" and _is_shell(words[0])):
         return _split(words[0] if is_for_shell else words[2])
     return words

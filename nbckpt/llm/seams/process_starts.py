@@ -1,7 +1,8 @@
 """Starts of processes: one that a step starts is told where it finds the recorder of this one.
 
-For as long as the start takes, one variable more is in the environment of this process, or in the
-one that the new process is given. A start outside of steps is left as it is.
+One variable more is in the environment that the new process is given. Where none can be given, it
+is in that of this process for as long as the start takes, but never in `os.environ`, which other
+threads may read meanwhile. A start outside of steps is left as it is.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import inspect
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
 from types import ModuleType
 from typing import Any
@@ -29,7 +30,9 @@ _STARTS = {
 """Library → its class, or nothing, and the function by which it starts a process."""
 _LONGEST_START_S = 10.0
 """Seconds that another thread's start may hold up one; then it is started as without nbckpt."""
-_changing = threading.RLock()
+_changing = threading.Condition()
+_shown: list[str] = []
+"""The variable's value, for each start that needs it in the environment of this process."""
 
 
 def patch(module: ModuleType) -> None:
@@ -76,7 +79,14 @@ def _starting(original: Any) -> Any:
         value = _value("of_process", self) if current.has_session() else None
         if value is None:
             return original(self)
-        answer = _with_variable(value, original, self)
+        if type(env := vars(self).get("env")) is dict:  # loky's, which adds it to `os.environ`
+            self.env = {**env, VARIABLE: value}
+            try:
+                answer = original(self)
+            finally:
+                self.env = env
+        else:
+            answer = _with_variable(value, original, self)
         _value("note_process", self)
         return answer
 
@@ -89,13 +99,17 @@ def _starting_command(original: Any) -> Any:
 
     def start(*given: Any, **options: Any) -> Any:
         bound = _bound(signature, *given, **options) if current.has_session() else None
-        value = None if bound is None else _value("of_command", bound.arguments)
-        if bound is None or value is None:
+        if bound is None or _is_wrong(bound.arguments):
             return original(*given, **options)
-        env = bound.arguments.get("env")
-        if env is None:
-            return _with_variable(value, original, *given, **options)
-        bound.arguments["env"] = {**env, VARIABLE: value}
+        words, env = bound.arguments.get("args"), bound.arguments.get("env")
+        if isinstance(words, Iterator):  # it can be looked at only once
+            bound.arguments["args"] = list(words)
+        value = _value("of_command", bound.arguments)
+        if value is None:
+            return original(*bound.args, **bound.kwargs)
+        if "env" not in signature.parameters:
+            return _with_variable(value, original, *bound.args, **bound.kwargs)
+        bound.arguments["env"] = {**(_environment() if env is None else env), VARIABLE: value}
         return original(*bound.args, **bound.kwargs)
 
     return start
@@ -107,6 +121,13 @@ def _bound(signature: inspect.Signature, *given: Any, **options: Any) -> Any:
         return signature.bind(*given, **options)
     except TypeError:
         return None
+
+
+def _is_wrong(arguments: Mapping[str, Any]) -> bool:
+    """True of a command that is none, or an environment that is none: the call itself says so."""
+    words, env = arguments.get("args", ()), arguments.get("env")
+    is_command = isinstance(words, Iterable | os.PathLike)
+    return not is_command or not (env is None or isinstance(env, Mapping))
 
 
 def _value(what: str, asked: Any) -> str | None:
@@ -121,29 +142,51 @@ def _value(what: str, asked: Any) -> str | None:
     return value
 
 
+def _environment() -> dict[str, str]:
+    """The environment of this process, which other threads may be changing."""
+    while True:
+        try:
+            return dict(os.environ)
+        except (KeyError, RuntimeError):
+            continue
+
+
 def _with_variable(value: str, function: Callable[..., Any], /, *given: Any, **options: Any) -> Any:
-    """Call a function while the variable is in the environment; one thread at once."""
-    if not _changing.acquire(timeout=_LONGEST_START_S):
-        return function(*given, **options)
-    try:
-        with held():
-            before = os.environ.get(VARIABLE)
-            try:
-                os.environ[VARIABLE] = value
-                with allowed():
-                    return function(*given, **options)
-            finally:
-                if before is None:
-                    os.environ.pop(VARIABLE, None)
-                else:
-                    os.environ[VARIABLE] = before
-    finally:
-        _changing.release()
+    """Call a function while the variable is in the environment, with one value at once."""
+    with held():
+        with _changing:
+            with allowed():
+                is_free = _changing.wait_for(
+                    lambda: not _shown or _shown[0] == value, _LONGEST_START_S
+                )
+            if is_free:
+                _shown.append(value)
+                os.putenv(VARIABLE, value)
+        try:
+            with allowed():
+                return function(*given, **options)
+        finally:
+            if is_free:
+                _end_showing()
+
+
+def _end_showing() -> None:
+    with _changing:
+        _shown.pop()
+        if _shown:
+            return
+        before = os.environ.get(VARIABLE)
+        if before is None:
+            os.unsetenv(VARIABLE)
+        else:
+            os.putenv(VARIABLE, before)
+        _changing.notify_all()
 
 
 def _begin_again_in_child() -> None:
     global _changing  # noqa: PLW0603  # another thread may have held it as this process was forked
-    _changing = threading.RLock()
+    _changing = threading.Condition()
+    _shown.clear()
 
 
 if hasattr(os, "register_at_fork"):
