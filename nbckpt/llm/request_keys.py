@@ -189,19 +189,42 @@ def _plain(value: Any) -> Any:
         return [_plain(inner) for inner in value]
     if isinstance(value, str) and _ADDRESS.fullmatch(value) and _SIGNING.search(value.encode()):
         place, _, query = value.partition("?")
-        told = [(n, v) for n, v in parse_qsl(query, True) if not _OF_SIGNATURES.fullmatch(n)]
-        return f"{place}?{urlencode(told)}"
+        parameters = parse_qsl(query, True)
+        signing = _signing_in(place, {name for name, _ in parameters})
+        if signing:
+            told = [(name, value) for name, value in parameters if name not in signing]
+            return f"{place}?{urlencode(told)}"
     return value
+
+
+def _signing_in(place: str, names: Collection[str]) -> frozenset[str]:
+    """The parameters that only sign; elsewhere ones of these names may ask for something."""
+    if "sig" in names and _OF_AZURE.match(place):
+        return _SAS
+    return next((all_ for needed, all_ in _SIGNED if needed <= {*names}), frozenset())
 
 
 _ADDRESS = re.compile(r"https?://[^\s?#]+\?[^\s#]+")
 _SIGNING = re.compile(rb"(?i)[?&](?:sig|signature|x-amz-signature|x-goog-signature)=")
-_OF_SIGNATURES = re.compile(
-    r"(?i)x-(?:amz|goog)-(?:algorithm|credential|date|expires|security-token|signature|signedheaders)"
-    r"|AWSAccessKeyId|GoogleAccessId|Expires|Key-Pair-Id|Policy|Signature"
-    r"|sig|s[evtp]|spr|sip|ske|skoid|sks|skt|sktid|skv|saoid|suoid|ses"
+_PARTS = "Algorithm Credential Date Expires Security-Token Signature SignedHeaders"
+_V4 = [frozenset(f"X-{who}-{part}" for part in _PARTS.split()) for who in ("Amz", "Goog")]
+_PARTS_OF_SAS = "sig se sv st sp spr sip ske skoid sks skt sktid skv saoid suoid ses"
+_SAS = frozenset(_PARTS_OF_SAS.split())
+_OF_AZURE = re.compile(r"https://[\w-]+\.(?:blob|dfs|file|queue|table)\.core\.windows\.net/")
+_SIGNED = (
+    *((frozenset(n for n in of if n.endswith(("-Signature", "-Credential"))), of) for of in _V4),
+    (frozenset({"sig", "se", "sv", "sp"}), _SAS),
+    *(
+        (frozenset({"Signature", who, until}), frozenset({"Signature", who, until}))
+        for who in ("AWSAccessKeyId", "GoogleAccessId", "Key-Pair-Id")
+        for until in ("Expires", "Policy")
+    ),
 )
-"""Parameters of a signed address that say who may read, until when: of Amazon, Google, Azure."""
+"""Parameters that have to be there, and those that then say who may read, until when.
+
+Of Amazon, Google, Azure and CloudFront, which a host of any name may stand before. In an address of
+Azure's own storage a signature is one whatever is beside it.
+"""
 
 
 def _without(members: Mapping[str, Any], path: list[str]) -> Mapping[str, Any]:

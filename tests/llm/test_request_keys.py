@@ -98,6 +98,17 @@ SIGNED = {
         "https://a.blob.core.windows.net/{name}?se={by}&sp=r&sv=2026-01-05&sr=b&sig={by}"
         "&versionId={version}"
     ),
+    "azure, of another name": (
+        "https://files.ex.com/{name}?sig={by}&sp=r&sv={by}&se={by}&sr=b&versionId={version}"
+    ),
+    "amazon, version 2": (
+        "https://b.s3.amazonaws.com/{name}?AWSAccessKeyId={by}&Signature={by}&Expires={by}"
+        "&versionId={version}"
+    ),
+    "cloudfront, by a policy": (
+        "https://d.cloudfront.net/{name}?versionId={version}&Policy={by}&Signature={by}"
+        "&Key-Pair-Id=k"
+    ),
     "cloudfront": (
         "https://d.cloudfront.net/{name}?versionId={version}&Expires={by}&Signature={by}"
         "&Key-Pair-Id=k"
@@ -127,6 +138,24 @@ def test_an_address_that_nobody_signed_counts_whole() -> None:
 
     assert key("https://a.com/?se=1&sv=2") != key("https://a.com/?se=2&sv=2")
     assert key("see https://a.com/?sig=1") != key("see https://a.com/?sig=2")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("policy=17&signature=a", "policy=18&signature=b"),
+        ("expires=2025-01&signature=a", "expires=2026-01&signature=b"),
+        ("Expires=2025-01&Signature=a", "Expires=2026-01&Signature=b"),
+        ("st=2&se=1&sp=10&sig=a", "st=5&se=1&sp=99&sig=b"),
+        ("sig=a", "sig=b"),
+        ("X-Amz-Date=1&sig=a", "X-Amz-Date=2&sig=a"),
+    ],
+)
+def test_parameters_named_like_a_signature_s_count(one: str, other: str) -> None:
+    def key(query: str) -> str:
+        return key_of(URLS[0], {"input": f"https://ex.com/doc?{query}"})
+
+    assert key(one) != key(other)
 
 
 def test_a_document_at_an_address_signed_anew_is_read_once(
