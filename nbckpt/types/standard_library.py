@@ -6,11 +6,11 @@ import copyreg
 import gc
 import itertools
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from nbckpt.types.adapter import RefusalError, TypeAdapter
-from nbckpt.types.setters import set_members
+from nbckpt.types.setters import set_members, set_state
 
 
 def _reduce_simple_queue(queue: Any) -> Any:
@@ -41,34 +41,54 @@ def put_all(queue: Any, items: list[object]) -> None:
 
 
 _WAITING = ("_waiters", "_getters", "_putters")
-"""Where locks, events and queues of asyncio have the tasks that wait for them."""
+"""Members of locks, events and queues of asyncio in which the tasks are that wait for them."""
 
 
-def _members_at_rest(primitive: Any) -> dict[str, Any]:
-    """Members of a lock, event or queue of asyncio but for its event loop: the next use finds one.
+def _state_at_rest(primitive: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Members and slots of a lock, event or queue of asyncio; no event loop: a use finds one.
 
     Raises
     ------
     RefusalError
         If a task waits for it.
     """
-    members = dict(vars(primitive))
+    state = object.__getstate__(primitive)
+    members, slots = state if isinstance(state, tuple) else (state, {})
+    members = dict(members or {})
     members.pop("_loop", None)
     for name in _WAITING:
         if members.get(name):
             message = "tasks wait for it"
             raise RefusalError(message)
-    return members
+    return members, slots
+
+
+def _reduces_itself(primitive: Any) -> bool:
+    """True of a class of the user's that says itself what is to be kept."""
+    names = ("__getstate__", "__reduce__", "__reduce_ex__")
+    return any(getattr(type(primitive), name) is not getattr(object, name) for name in names)
 
 
 def _reduce_asyncio(primitive: Any) -> Any:
-    members = _members_at_rest(primitive)
-    return copyreg.__newobj__, (type(primitive),), members, None, None, set_members  # type: ignore[attr-defined]
+    if _reduces_itself(primitive):
+        return NotImplemented
+    state = _state_at_rest(primitive)
+    return copyreg.__newobj__, (type(primitive),), state, None, None, set_state  # type: ignore[attr-defined]
 
 
 def _digest_asyncio(primitive: Any) -> list[object]:
-    members = _members_at_rest(primitive)  # that nobody waits may be said by None or by nobody
-    return [members[name] for name in sorted(members.keys() - {*_WAITING})]
+    if _reduces_itself(primitive):
+        reduced = primitive.__reduce_ex__(4)
+        parts = (reduced,) if isinstance(reduced, str) else reduced
+        return [list(part) if isinstance(part, Iterator) else part for part in parts]
+    members, slots = _state_at_rest(primitive)
+    for name in _WAITING:  # that nobody waits may be said by None or by nobody
+        members.pop(name, None)
+    return [*sorted(members), *sorted(slots), *_sorted(members), *_sorted(slots)]
+
+
+def _sorted(members: Mapping[str, object]) -> list[object]:
+    return [members[name] for name in sorted(members)]
 
 
 def _reduce_shared(shared: Any) -> Any:

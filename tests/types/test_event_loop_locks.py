@@ -51,3 +51,75 @@ def test_one_that_a_task_waits_for_is_refused_by_name(
 
     assert "tasks wait for it" in capsys.readouterr().out
     run(shell, "lock.release(); _ = await task")
+
+
+CLASSES = """
+import asyncio
+class Limiter(asyncio.Semaphore):
+    def __init__(self, **members):
+        super().__init__(5)
+        vars(self).update(members)
+class Slotted(asyncio.Queue):
+    __slots__ = ("x",)
+class Own(asyncio.Lock):
+    def __init__(self):
+        super().__init__()
+        self.path, self.lines = "a", (line for line in "")
+    def __getstate__(self):
+        return {**vars(self), "lines": None}
+"""
+
+
+def slotted(x: int) -> str:
+    return f"value = Slotted(); value.x = {x}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("one", "other", "use"),
+    [
+        (
+            "value = Limiter(calls=10, period=60)",
+            "value = Limiter(hits=10, period=60)",
+            "sorted(vars(value))",
+        ),
+        (
+            "value = Limiter(calls=10, hits=60)",
+            "value = Limiter(hits=10, calls=60)",
+            "value.calls",
+        ),
+        (slotted(1), slotted(2), "value.x"),
+    ],
+)
+def test_names_and_slots_of_a_class_of_the_user_s_count(
+    one: str, other: str, use: str, shell: Any
+) -> None:
+    run(shell, CLASSES)
+    run(shell, one)
+    run(shell, f"%%checkpoint used\nresult = {use}")
+    restart(shell)
+    run(shell, CLASSES)
+    run(shell, other)
+    run(shell, f"%%checkpoint used\nresult = {use}")
+
+    run(shell, f"is_right = result == {use}")
+    assert shell.user_ns["is_right"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [(slotted(1), "value.x"), ("value = Own()", "(value.path, value.lines, value.locked())")],
+)
+def test_what_a_class_of_the_user_s_holds_comes_back(
+    made: str, told: str, shell: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expected = {"value.x": 1}.get(told, ("a", None, False))
+    run(shell, f"%%checkpoint made\n{CLASSES}{made}")
+    restart(shell)
+    capsys.readouterr()
+    run(shell, f"%%checkpoint made\n{CLASSES}{made}")
+
+    assert "restored 'made'" in capsys.readouterr().out
+    run(shell, f"told = {told}")
+    assert shell.user_ns["told"] == expected
