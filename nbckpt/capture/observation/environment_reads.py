@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from nbckpt.capture.observation.named_files import Named
 
 READERS = frozenset({"environ", "environb", "expandvars", "getenv", "getenvb"})
+_MAGICS = frozenset({"env", "%env"})
 _READERS = tuple(reader.encode() for reader in READERS)
 _NAME = re.compile(r"[A-Z_][A-Z0-9_]{0,100}")
 """Of what may be asked for and not be there."""
@@ -62,7 +63,8 @@ def read_of(named: Named, before: Mapping[str, str], has_commands: bool) -> dict
         Whether it started processes: these have the environment, too.
     """
     texts, names = [*named.texts], dict[str, None]()
-    if has_commands or not READERS.isdisjoint({*named.calls, *texts}):
+    is_magic = "run_line_magic" in named.calls and any(text in _MAGICS for text in texts)
+    if has_commands or is_magic or not READERS.isdisjoint({*named.calls, *texts}):
         names = dict.fromkeys([*texts, *chain.from_iterable(map(_words_of, texts))])
     if named.uses_modules or not named.calls.isdisjoint(_users_modules()):
         for file in loaded_user_files():

@@ -40,6 +40,8 @@ READS = {
     "a name in a variable": "x = os.environ[NAME]",
     "several": "x = [os.environ[name] for name in NAMES][0]",
     "a step": "import nbckpt\n@nbckpt.step\ndef stage(): return os.getenv('STAGE')\nx = stage()",
+    "a magic": "x = %env STAGE",
+    "a magic's call": "x = get_ipython().run_line_magic('env', 'STAGE')",
     "a map": "import nbckpt\nx = nbckpt.map(lambda name: os.environ[name], ['STAGE'])[0]",
 }
 MODULE = """
