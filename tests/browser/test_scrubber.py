@@ -88,6 +88,19 @@ def test_it_is_dragged_and_rewound_to(notebook: Notebook, strip: Locator) -> Non
     expect(strip).to_have_count(0)
 
 
+def test_it_opens_free_of_what_was_told(notebook: Notebook, strip: Locator) -> None:
+    told = notebook.page.locator(".Toastify__toast")
+    notebook.page.keyboard.press("Home")
+    strip.get_by_role("button", name="Rewind here").click()
+    expect(told).to_have_count(1)
+    told.hover()  # there it stays, over what the strip will show
+
+    notebook.page.evaluate(SCRUB)
+    strip.get_by_role("button", name="Close").click(timeout=3000)
+
+    expect(told).to_have_count(0)
+
+
 def test_a_fork_begins_there(notebook: Notebook, strip: Locator) -> None:
     notebook.page.keyboard.press("Home")
     expect(strip.get_by_role("status")).to_contain_text("load")
@@ -96,3 +109,16 @@ def test_a_fork_begins_there(notebook: Notebook, strip: Locator) -> None:
 
     expect(notebook.sidebar.root.get_by_role("form")).to_contain_text("New branch at load")
     notebook.page.keyboard.press("Escape")
+
+
+def test_opened_before_the_history_is_known_it_shows_the_newest(
+    notebook: Notebook, strip: Locator
+) -> None:
+    strip.get_by_role("button", name="Close").click()
+    notebook.page.reload()
+    notebook.page.wait_for_function("() => window.jupyterapp?.shell.currentWidget?.content?.model")
+    notebook.page.evaluate(SCRUB)
+
+    expect(strip.get_by_role("status")).to_contain_text("square")
+    strip.get_by_role("slider").press("Home")
+    expect(strip.get_by_role("status")).to_contain_text("load")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import multiprocessing.spawn
 import os
 import re
@@ -404,6 +405,30 @@ def test_what_threads_start_is_not_seen_in_the_environment_of_others(recorded: S
 
     assert seen == {False}
     assert subprocess.run(["printenv", VARIABLE], capture_output=True, check=False).stdout == b""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the C library of Windows has its own")
+def test_a_command_has_the_whole_environment_that_it_has_without_nbckpt(recorded: Session) -> None:
+    libc = ctypes.CDLL(None)
+    command = ["env", "-u", VARIABLE, "-0"]
+    put = {b"NBCKPT_PUT": "\N{SNOWMAN}".encode(), b"NBCKPT_C": b"\xff=", b"NBCKPT_EMPTY": b""}
+    os.putenv("NBCKPT_PUT", put[b"NBCKPT_PUT"])
+    for name in (b"NBCKPT_C", b"NBCKPT_EMPTY"):
+        libc.setenv(name, put[name], 1)
+    os.environ["NBCKPT_UNSET"] = "1"
+    libc.unsetenv(b"NBCKPT_UNSET")
+    try:
+        without = subprocess.check_output(command)
+        with scope.entered("step"):
+            within = subprocess.check_output(command)
+    finally:
+        for name in (*put, b"NBCKPT_UNSET"):
+            os.unsetenv(name)
+        del os.environ["NBCKPT_UNSET"]
+
+    assert sorted(within.split(b"\0")) == sorted(without.split(b"\0"))
+    assert {b"=".join(pair) for pair in put.items()} <= set(within.split(b"\0"))
+    assert b"NBCKPT_UNSET" not in within
 
 
 def test_commands_of_a_shell_run_beside_each_other(recorded: Session, tmp_path: Path) -> None:

@@ -36,6 +36,8 @@ export const CommandIDs = {
 const scrubbers = new WeakMap<NotebookPanel, Scrubber>();
 /** How long a word on what was done is shown. */
 const TOLD_MS = 5000;
+/** Notification that says what came of the last command. */
+let told: string | null = null;
 
 /** What the commands call. */
 export interface ICommandParts {
@@ -82,6 +84,7 @@ export function addCommands(parts: ICommandParts): void {
         }
       },
       execute: async () => {
+        withdrawWhatWasTold();
         try {
           await execute();
         } catch (error) {
@@ -341,6 +344,17 @@ function tell({ text, error }: IWritten): void {
   if (error !== null) {
     Notification.error(error, { autoClose: false });
   } else if (text !== '') {
-    Notification.success(text, { autoClose: TOLD_MS });
+    told = Notification.success(text, { autoClose: TOLD_MS });
+  }
+}
+
+/**
+ * Take back what is still said of the command before: it lies over the strip's buttons, and stays
+ * for as long as the mouse rests on it.
+ */
+function withdrawWhatWasTold(): void {
+  if (told !== null) {
+    Notification.dismiss(told);
+    told = null;
   }
 }

@@ -84,7 +84,6 @@ export class Scrubber extends Widget {
       this.dispose();
     }, this);
     this._draw();
-    this._go(this._segments.length - 1);
   }
 
   /** Put it under the notebook's cells, and give it the keys. */
@@ -113,10 +112,7 @@ export class Scrubber extends Widget {
     const shown = this._segments[this._at]?.row.id;
     const line = lineTo(rows, status?.head ?? status?.position ?? null);
     this._segments = segmentsOf(line);
-    this._at = Math.max(
-      0,
-      this._segments.findIndex(each => each.row.id === shown)
-    );
+    const at = this._segments.findIndex(each => each.row.id === shown);
     this._range.max = String(Math.max(0, line.length - 1));
     this._strip.replaceChildren(
       ...this._segments.map(segment => {
@@ -126,7 +122,12 @@ export class Scrubber extends Widget {
         return node;
       })
     );
-    this._mark();
+    if (at === -1) {
+      this._go(this._segments.length - 1);
+    } else {
+      this._at = at;
+      this._mark();
+    }
   }
 
   private _mark(): void {

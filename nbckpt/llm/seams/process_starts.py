@@ -7,11 +7,13 @@ threads may read meanwhile. A start outside of steps is left as it is.
 
 from __future__ import annotations
 
+import ctypes
 import inspect
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
+from itertools import count, takewhile
 from types import ModuleType
 from typing import Any
 
@@ -143,11 +145,33 @@ def _value(what: str, asked: Any) -> str | None:
 
 
 def _environment() -> dict[str, str]:
-    """The environment of this process, which other threads may be changing."""
+    """The environment that a process gets which is given none.
+
+    `os.environ` is not it: it knows nothing of `os.putenv`, nor of libraries written in C.
+    """
+    entries = _native_entries()
+    if entries is None:
+        return _told_environment()
+    pairs = [os.fsdecode(entry).partition("=") for entry in entries]
+    return {name: value for name, equals, value in reversed(pairs) if name and equals}
+
+
+def _native_entries() -> list[bytes] | None:
+    """Lines of the C library's `environ`, of which the first counts; None where none is found."""
+    try:
+        entries = ctypes.POINTER(ctypes.c_char_p).in_dll(ctypes.PyDLL(None), "environ")
+    except (OSError, TypeError, ValueError):  # Windows has none
+        return None
+    if not bool(entries):
+        return []
+    return list(takewhile(lambda entry: entry is not None, map(entries.__getitem__, count())))
+
+
+def _told_environment() -> dict[str, str]:
     while True:
         try:
             return dict(os.environ)
-        except (KeyError, RuntimeError):
+        except (KeyError, RuntimeError):  # another thread has just changed it
             continue
 
 
