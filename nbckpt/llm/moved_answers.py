@@ -124,6 +124,7 @@ class MovedAnswers:
         session = self._session
         begun = session.store.records("session")
         own = {r["session"] for r in begun if r["notebook"] == session.notebook}
+        own.add(session.id)  # before it has read its own journal
 
         def is_here(record: Record) -> bool:
             return record["session"] in own or record["position"] in line

@@ -8,6 +8,10 @@ items, as when a loop is written in another way, the same calls are found by tha
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
+from collections.abc import Mapping
+from heapq import heappop, heappush
 from typing import NamedTuple, Protocol
 
 
@@ -19,6 +23,46 @@ class Counts(Protocol):
 
     def give_back(self, key: str, n: int, /) -> None:
         """Have the next equal call take `n`."""
+
+
+class EqualCalls:
+    """Numbers of equal calls, in the order in which they begin, for threads at once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._next: Counter[str] = Counter()
+        self._given_back: dict[str, list[int]] = {}
+
+    def reserve(self, key: str) -> int:
+        """Number of equal calls that began before, of those that were or may be answered.
+
+        Reserved when a call begins, so that equal calls in flight at once differ.
+        """
+        with self._lock:
+            if free := self._given_back.get(key):
+                return heappop(free)
+            self._next[key] += 1
+            return self._next[key] - 1
+
+    def give_back(self, key: str, n: int) -> None:
+        """Note that a call was not answered: the next equal one, a retry, stands in its place."""
+        with self._lock:
+            heappush(self._given_back.setdefault(key, []), n)
+
+    def repeated(self, most: int) -> dict[str, int]:
+        """Number of times begun, for the most frequent calls that began more than once."""
+        with self._lock:
+            return {key: n for key, n in self._next.most_common(most) if n > 1}
+
+    def begun(self) -> dict[str, int]:
+        """Number of times begun, for all calls: for `go_on`."""
+        with self._lock:
+            return dict(self._next)
+
+    def go_on(self, begun: Mapping[str, int]) -> None:
+        """Count on where an earlier run was, whose first calls are not made again."""
+        with self._lock:
+            self._next |= Counter(begun)
 
 
 class ItemCounts(Counts, Protocol):

@@ -60,6 +60,22 @@ class Place:
         """True if this was entered in `other`, or is it."""
         return self is other or (self.outer is not None and self.outer.is_within(other))
 
+    def is_of(self, step: Scope) -> bool:
+        """True if this was entered in a step, in an item of it, or in a call that these make."""
+        if self.scope is not None and self.scope.step_scope is step:
+            return True
+        return self.outer is not None and self.outer.is_of(step)
+
+    @property
+    def is_beside(self) -> bool:
+        """True if it is a plain loop's in another task of this thread, which is not within it.
+
+        A task has the context in which it was created; a thread has none.
+        """
+        if self.scope is None or not self.scope.is_plain or self.thread != threading.get_ident():
+            return False
+        return not self.scope.step_scope.is_of_task
+
 
 class Entered(NamedTuple):
     """Places entered and not left: the caller's own, and those of all threads and tasks."""
@@ -83,10 +99,22 @@ def here() -> Place:
     """Settings for a call that is made now, in this thread or task."""
     if (own := _here.get()) is not None:
         return own
-    if places := tuple(_places):
+    if places := _places_around():
         return places[-1]
     calls = tuple(_calls)
     return calls[0] if len(calls) == 1 else _NOWHERE
+
+
+def _places_around() -> list[Place]:
+    """The places that a thread may be in, which does not know its own.
+
+    Of several plain loops at once nobody can tell which has begun it.
+    """
+    places = [place for place in tuple(_places) if not place.is_beside]
+    plain = {p.scope.step_scope for p in places if p.scope is not None and p.scope.is_plain}
+    if len(plain) < 2:
+        return places
+    return [place for place in places if place.scope is None or not place.scope.is_plain]
 
 
 def still_entered(place: Place) -> Place | None:
@@ -116,10 +144,13 @@ def called_at(place: Place, function: Callable[..., _R], /, *args: Any, **option
 
 
 @whole
-def enter(step: str, cell_id: str | None = None, *, is_fresh: bool = False) -> Place:
+def enter(
+    step: str, cell_id: str | None = None, *, is_fresh: bool = False, is_plain: bool = False
+) -> Place:
     """Begin a run of a step: calls belong to it until it is left."""
     outer = here()
-    return _enter(replace(outer, scope=Scope(step, cell_id, is_fresh), outer=outer))
+    scope = Scope(step, cell_id, is_fresh, is_plain=is_plain)
+    return _enter(replace(outer, scope=scope, outer=outer))
 
 
 @whole

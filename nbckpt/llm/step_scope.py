@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary, WeakSet
 
 from nbckpt.llm.askers import current_task
 from nbckpt.llm.flights import Flights
+from nbckpt.llm.occurrence import EqualCalls
 from nbckpt.llm.waiting import wait
 
 if TYPE_CHECKING:
@@ -58,6 +58,8 @@ class Scope:
         The step's own scope, of an item.
     has_items
         Whether the step went through items in this run.
+    is_plain
+        Whether a loop or map is all of the step: others may run beside it, in other tasks.
     unanswered
         Questions to people that have no answer, each with the item that asked it; the step's own
         with an empty name.
@@ -74,6 +76,7 @@ class Scope:
     item: str = ""
     around: Scope | None = None
     has_items: bool = False
+    is_plain: bool = False
     unanswered: set[tuple[str, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -84,8 +87,7 @@ class Scope:
         )
         self._task = current_task()
         self._tasks: WeakKeyDictionary[asyncio.Task[Any], int] = WeakKeyDictionary()
-        self._next: Counter[str] = Counter()
-        self._given_back: dict[str, list[int]] = {}
+        self._equals = EqualCalls()
         self.flights = Flights()
 
     def of_item(self, item: str) -> Scope:
@@ -94,6 +96,16 @@ class Scope:
         within = f"{self.item}/{item}" if self.item else item
         around = self.around or self
         return replace(self, item=within, around=around, has_items=True)
+
+    @property
+    def step_scope(self) -> Scope:
+        """The scope of the step, of an item; else this one."""
+        return self.around or self
+
+    @property
+    def is_of_task(self) -> bool:
+        """True if it began in the task of asyncio that runs; or neither did in one."""
+        return self._task is current_task()
 
     def task_number(self) -> int:
         """Number of the task of asyncio that asks, of those that ask; 0 for the one it began in.
@@ -117,17 +129,11 @@ class Scope:
 
         Reserved when a call begins, so that equal requests in flight at once differ.
         """
-        with self._lock:
-            if free := self._given_back.get(request):
-                return heappop(free)
-            occurrence = self._next[request]
-            self._next[request] += 1
-            return occurrence
+        return self._equals.reserve(request)
 
     def give_back(self, request: str, occurrence: int) -> None:
         """Note that a call was not answered: the next equal one, a retry, stands in its place."""
-        with self._lock:
-            heappush(self._given_back.setdefault(request, []), occurrence)
+        self._equals.give_back(request, occurrence)
 
     def note_unanswered(self, question: str) -> None:
         """Note that code went on without an answer of a person: it is to run again."""
@@ -153,18 +159,15 @@ class Scope:
 
     def repeated(self) -> dict[str, int]:
         """Number of times begun, for the most frequent requests that began more than once."""
-        with self._lock:
-            return {request: n for request, n in self._next.most_common(MOST_REPEATED) if n > 1}
-
-    def begun(self) -> dict[str, int]:
-        """Number of times begun, for all requests: for `go_on` of a run that follows this one."""
-        with self._lock:
-            return dict(self._next)
+        return self._equals.repeated(MOST_REPEATED)
 
     def go_on(self, begun: Mapping[str, int]) -> None:
         """Count on where an earlier run was, whose first items are not run again."""
-        with self._lock:
-            self._next |= Counter(begun)
+        self._equals.go_on(begun)
+
+    def count_with(self, equals: EqualCalls) -> None:
+        """Count on where other runs of the step are, which may still be in work."""
+        self._equals = equals
 
     def count(self, what: str, provider: str) -> None:
         """Note what became of a call."""

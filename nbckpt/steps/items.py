@@ -1,8 +1,7 @@
 """A step's way through items: `track` for a loop, `map` for a function.
 
 Both are methods of the step that a `with` block gives; in a ``%%checkpoint`` cell the same are
-`nbckpt.track` and `nbckpt.map`, of the step that runs. Where none does, `nbckpt.map` is a step of
-its own.
+`nbckpt.track` and `nbckpt.map`, of the step that runs. Where none does, each is a step of its own.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Callable, Coroutine, Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from nbckpt.errors import UsageError
 from nbckpt.steps import current_session, loops
 
 if TYPE_CHECKING:
@@ -25,13 +23,13 @@ Result = TypeVar("Result")
 class ThroughItems:
     """Methods of a step for working through many items."""
 
-    def running(self, what: str) -> Execution:
-        """The step that runs.
+    def running(self, what: str) -> Execution | None:
+        """The step that runs; None if none does, and the loop or map is a step of its own.
 
         Raises
         ------
         UsageError
-            If none does, or it has ended; the message tells where to use `what`.
+            If it has ended; the message tells where to use `what`.
         """
         raise NotImplementedError
 
@@ -55,6 +53,10 @@ class ThroughItems:
         calls of `nbckpt.step` belong to their item. ``async for`` takes asynchronous collections,
         too.
 
+        In an ordinary cell, or in a script outside of blocks, `nbckpt.track` is a step of its own:
+        it gives all items each time, since what their bodies made is not kept, and model calls and
+        calls of `nbckpt.step` that were answered for an item are answered from the store.
+
         Parameters
         ----------
         total
@@ -65,12 +67,16 @@ class ThroughItems:
         Raises
         ------
         UsageError
-            If no step runs, this is inside a function, or a key cannot be told from others.
+            If the step has ended, no session is open, this is inside a function in a step, or a key
+            cannot be told from others.
         """
         if not self.keeps():
             return loops.Untracked(iterable)
         step = self.running("track")
-        loops.require_top_level(step.request.name, loops.caller(), step.session.namespace)
+        if step is None:
+            return loops.Called(current_session.session(), iterable, total, key)
+        if not step.loops.is_plain:
+            loops.require_top_level(step.request.name, loops.caller(), step.session.namespace)
         return loops.Tracked(step, iterable, total, key)
 
     @overload
@@ -162,8 +168,12 @@ class ThroughItems:
     def mapped(self, asked: Asked) -> Any:
         """The result of `map`, or for an `async` function something to await."""
         from nbckpt.steps.calls.mapping import mapped
+        from nbckpt.steps.calls.plain_map import plainly_mapped
 
-        return mapped(self.running("map"), asked)
+        step = self.running("map")
+        if step is None or step.loops.is_plain:
+            return plainly_mapped(current_session.session(), asked)
+        return mapped(step, asked)
 
 
 class _Running(ThroughItems):
@@ -175,27 +185,10 @@ class _Running(ThroughItems):
 
         return not current_session.session().state(StepState).is_remaking
 
-    def mapped(self, asked: Asked) -> Any:
-        """The same; where no step runs, the map is one of its own."""
-        from nbckpt.steps.calls import occurrences
-        from nbckpt.steps.calls.plain_map import plainly_mapped
-
-        session = current_session.session()
-        if occurrences.running_step(session) is None:
-            return plainly_mapped(session, asked)
-        return super().mapped(asked)
-
-    def running(self, what: str) -> Execution:
+    def running(self, what: str) -> Execution | None:  # noqa: ARG002  # whichever it is
         from nbckpt.steps.calls import occurrences
 
-        step = occurrences.running_step(current_session.session())
-        if step is not None:
-            return step
-        message = (
-            f"nbckpt.{what}: no step runs: begin the cell with `%%checkpoint`,"
-            " or use it in a `with nbckpt.checkpoint(…)` block"
-        )
-        raise UsageError(message)
+        return occurrences.running_step(current_session.session())
 
     def __reduce__(self) -> tuple[Callable[[], _Running], tuple[()]]:
         return running_step, ()

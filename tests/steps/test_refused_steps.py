@@ -78,7 +78,7 @@ def test_a_cell_goes_through_its_items_and_keeps_nothing(
     assert "NOT kept" not in said.out + said.err
     assert "refused" not in names()
     assert full.run_cell("nbckpt.map(lambda n: n, [1])").result == [1]
-    assert isinstance(error_of(full.run_cell("nbckpt.track([1])")), UsageError)
+    assert full.run_cell("[n for n in nbckpt.track([1])]").result == [1]
 
 
 @pytest.mark.slow
@@ -104,7 +104,7 @@ def test_an_error_in_a_refused_cell_is_the_users_and_ends_it(full: Any) -> None:
     source = "%%checkpoint refused\nfor n in nbckpt.track([1, 0]):\n    len(new) // n"
 
     assert isinstance(error_of(full.run_cell(source)), ZeroDivisionError)
-    assert isinstance(error_of(full.run_cell("nbckpt.track([1])")), UsageError)
+    assert full.run_cell("[n for n in nbckpt.track([1])]").result == [1]
 
 
 @pytest.mark.slow

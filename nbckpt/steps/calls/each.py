@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -44,7 +45,8 @@ class Each:
         key: Callable[[Any], object] | None,
         errors: str,
     ) -> None:
-        within = scope.here().scope
+        self._place = scope.here()
+        within = self._place.scope
         if within is None:
             message = f"checkpoint {step.request.name!r} has ended: use `map` inside of its body"
             raise UsageError(message)
@@ -81,7 +83,8 @@ class Each:
     def done(self, task: Task) -> Any:
         """The function's result for an item; the calls that it makes belong to that item."""
         inside = self._inputs_of(task).inside
-        return scope.inside(self._of(task), inside, self.function, task.item)
+        within = partial(scope.inside, self._of(task), inside, self.function)
+        return scope.called_at(self._place, within, task.item)
 
     async def done_async(self, task: Task) -> Any:
         """As `done`, of one to wait for."""

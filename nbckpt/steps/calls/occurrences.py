@@ -9,15 +9,13 @@ and a call of an item of a loop or map within that item.
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from contextvars import ContextVar
 from functools import partial
-from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from nbckpt.llm import scope
-from nbckpt.llm.occurrence import Occurrence
+from nbckpt.llm.occurrence import EqualCalls, Occurrence
 from nbckpt.llm.step_scope import Scope
 from nbckpt.runtime.context import awaited_with, called_with
 from nbckpt.session.session import Session
@@ -27,13 +25,11 @@ if TYPE_CHECKING:
     from nbckpt.steps.execution.execution_state import Execution
 
 
-class Occurrences:
+class Occurrences(EqualCalls):
     """The calls that one run of a step has begun."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._next: Counter[str] = Counter()
-        self._given_back: dict[str, list[int]] = {}
+        super().__init__()
         self.unanswered: set[str] = set()
 
     def note_unanswered(self, question: str) -> None:
@@ -43,19 +39,6 @@ class Occurrences:
     def note_answered(self, question: str) -> None:
         """Note that it asked again, and has an answer."""
         self.unanswered.discard(question)
-
-    def reserve(self, key: str) -> int:
-        """The first place among equal calls that none has; reserved when the call begins."""
-        with self._lock:
-            if free := self._given_back.get(key):
-                return heappop(free)
-            self._next[key] += 1
-            return self._next[key] - 1
-
-    def give_back(self, key: str, n: int) -> None:
-        """Note that a call has no answer: the next equal one stands in its place."""
-        with self._lock:
-            heappush(self._given_back.setdefault(key, []), n)
 
 
 class Place(NamedTuple):
@@ -106,9 +89,12 @@ def running_name(session: Session) -> str | None:
 
 
 def running_step(session: Session) -> Execution | None:
-    """The step that runs, of several the one that began last."""
-    running = tuple(session.state(StepState).running.values())
-    return running[-1] if running else None
+    """The step that runs, of several the one that began last; no plain loop beside this code."""
+    for step in reversed(tuple(session.state(StepState).running.values())):
+        calls = step.at.scope
+        if calls is None or not calls.is_plain or scope.here().is_of(calls):
+            return step
+    return None
 
 
 inside = partial(called_with, _inside)

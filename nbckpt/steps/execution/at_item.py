@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from nbckpt.fingerprint.user_names import Own
 from nbckpt.llm import scope
+from nbckpt.llm.occurrence import EqualCalls
 from nbckpt.llm.step_scope import Scope
 
 if TYPE_CHECKING:
@@ -33,26 +33,26 @@ class AtItem(Own):
         self.counted: tuple[int, int] | None = None
         self.failures = 0
         self._session = session
-        self._mapped: Counter[str] = Counter()
-        self._lock = threading.Lock()
+        self._mapped = EqualCalls()
         self._place: scope.Place | None = None
 
     def nth(self, mapped: str) -> int:
         """Number of equal items that a function was mapped over before, in this run."""
-        with self._lock:
-            self._mapped[mapped] += 1
-            return self._mapped[mapped] - 1
+        return self._mapped.reserve(mapped)
 
     @property
-    def mapped(self) -> Counter[str]:
+    def mapped(self) -> Mapping[str, int]:
         """Counts that `nth` has made, for `map_again`."""
-        with self._lock:
-            return Counter(self._mapped)
+        return self._mapped.begun()
 
-    def map_again(self, mapped: Counter[str]) -> None:
+    def map_again(self, mapped: Mapping[str, int]) -> None:
         """Count on from there: the code after it runs again, and finds what it has mapped."""
-        with self._lock:
-            self._mapped = Counter(mapped)
+        self._mapped = EqualCalls()
+        self._mapped.go_on(mapped)
+
+    def map_with(self, mapped: EqualCalls) -> None:
+        """Count on where other runs of the step are, which may still be in work."""
+        self._mapped = mapped
 
     def next_pass(self) -> str:
         """Prefix that tells the items of a loop that begins now from those of others."""

@@ -125,11 +125,13 @@ class Execution(Own):
         self._windows = self.session.workspace.observer.open()
         self._began, self.since = time.perf_counter(), clock.now()
 
-    def enter_calls(self, running: dict[int, Execution], *, is_fresh: bool) -> None:
+    def enter_calls(
+        self, running: dict[int, Execution], *, is_fresh: bool, is_plain: bool = False
+    ) -> None:
         """The same of a step of which calls alone are kept: nothing else of it is looked at."""
         self._running = running
         running[id(self)] = self
-        self.at.scope = self.calls.begin(is_fresh=is_fresh)
+        self.at.scope = self.calls.begin(is_fresh=is_fresh, is_plain=is_plain)
 
     def as_it_ran(self, outputs: Sequence[Json], *, is_shown: bool) -> Ran:
         """The run of the body, as observation is told of it."""

@@ -24,11 +24,14 @@ class LoopState(Own):
         How many have begun.
     is_inside
         True while one of them is followed; another inside it is only shown.
+    is_plain
+        True where a loop is all of the step: in an ordinary cell.
     """
 
     unfinished: Checkpoint | None = None
     begun: int = 0
     is_inside: bool = False
+    is_plain: bool = False
 
     def partial(self, timeline: Timeline) -> Checkpoint | None:
         """Checkpoint of the latest loop from the run that did not finish; None if it has none."""

@@ -34,9 +34,9 @@ class StepCalls(Own):
         answered = calls.members()
         return int(sum(answered.get(what, 0) for what in ("recorded", "replayed", "partial")))
 
-    def begin(self, *, is_fresh: bool) -> Scope | None:
+    def begin(self, *, is_fresh: bool, is_plain: bool = False) -> Scope | None:
         """Have calls belong to the step from now on; their scope."""
-        self._place = enter(self._name, self._cell_id, is_fresh=is_fresh)
+        self._place = enter(self._name, self._cell_id, is_fresh=is_fresh, is_plain=is_plain)
         return self._place.scope
 
     def end(self) -> None:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 
+from nbckpt.session.session import Session
+from nbckpt.steps.execution import plain_step
 from nbckpt.steps.execution.execution_state import Execution
 from nbckpt.steps.execution.loop_state import LoopState
 from nbckpt.steps.loops import unfinished_loops
@@ -80,22 +82,79 @@ class Loop:
         self.bar.close()
 
 
-class Followed(Loop):
-    """A loop whose finished items are kept."""
+class ItemLoop(Loop):
+    """A loop whose calls belong to its items."""
 
     def __init__(self, step: Execution, loops: LoopState, items: LoopItems) -> None:
         super().__init__(step, items)
         self._loops = loops
-        self._number = loops.begun
         self._pass = step.at.next_pass()
-        self._clock = Clock(step.session.settings.track_share)
-        self._finished = Finished()
-        self._twins = Twins({}, {})
         self._came: Counter[bytes] = Counter()
         self._place = -1
         self._digest = b""
-        self._is_kept = True
         self._is_inside = loops.is_inside = True
+
+    def has_finished(self, item: object) -> bool:
+        """False: what the body makes of items is not kept here."""
+        self._place += 1
+        self._digest = self._digest_of(item, self._place)
+        self._came[self._digest] += 1
+        return False
+
+    def started(self, item: Item) -> Item:
+        """The item; calls belong to it from now on."""
+        nth = self._came[self._digest] - 1
+        if self.step.is_running:  # the cell may have ended, and its iterator not
+            self.step.at.begin(f"{self._pass}{self._digest.hex()}#{nth}")
+        return item
+
+    def done(self) -> None:
+        """Have calls belong to no item."""
+        self.step.at.end()
+        super().done()
+        self.step.at.count(self.bar.done, self.items.count)
+
+    def close(self) -> None:
+        """Let go of the loop, however it was left."""
+        super().close()
+        if self._is_inside:
+            self._is_inside = self._loops.is_inside = False
+            self.step.at.end()
+            self.step.at.uncount()
+
+    def _digest_of(self, item: object, place: int) -> bytes:
+        step, key = self.step, self.items.key
+        if key is None:
+            return digest_of_item(item, step.session.namespace, place)
+        return digest_of_key(item, key, step.session.namespace, step.request.name)
+
+
+class PlainLoop(ItemLoop):
+    """A loop that is a step of its own: its calls are found again, and its body runs each time."""
+
+    def __init__(self, session: Session, items: LoopItems, name: str) -> None:
+        step = plain_step.begin(session, name)
+        step.loops.is_plain = True
+        super().__init__(step, step.loops, items)
+        self.bar.begin(0)
+        step.at.count(0, items.count)
+
+    def close(self) -> None:
+        """Let go of the loop, however it was left."""
+        super().close()
+        self.step.left()
+
+
+class Followed(ItemLoop):
+    """A loop whose finished items are kept."""
+
+    def __init__(self, step: Execution, loops: LoopState, items: LoopItems) -> None:
+        super().__init__(step, loops, items)
+        self._number = loops.begun
+        self._clock = Clock(step.session.settings.track_share)
+        self._finished = Finished()
+        self._twins = Twins({}, {})
+        self._is_kept = True
 
     def go_on(self) -> None:
         """Bring back what the finished items made."""
@@ -105,26 +164,19 @@ class Followed(Loop):
 
     def has_finished(self, item: object) -> bool:
         """True if an item was finished by an earlier run; of equal items, as many as were."""
-        self._place += 1
-        self._digest = self._digest_of(item, self._place)
-        self._came[self._digest] += 1
+        super().has_finished(item)
         return self._finished.takes(self._digest)
 
     def started(self, item: Item) -> Item:
         """The item with what stands now for what it held before; calls belong to it from now on."""
         self._loops.unfinished = None  # what later loops had made was made without this item
-        nth = self._came[self._digest] - 1
-        self.step.at.begin(f"{self._pass}{self._digest.hex()}#{nth}")
-        twin: Item = self._twins.of(item)
+        twin: Item = self._twins.of(super().started(item))
         return twin
 
     def done(self) -> None:
         """Keep what the step has made, if that does not take too long."""
-        step = self.step
-        step.at.end()
         self._finished.add(self._digest)
-        self.bar.advance()
-        step.at.count(self.bar.done, self.items.count)
+        super().done()
         self._is_kept = self._clock.is_worth_it()
         if self._is_kept:
             self._keep()
@@ -135,24 +187,10 @@ class Followed(Loop):
         if not self._is_kept and has_more(self.step.tree):
             self._keep()
 
-    def close(self) -> None:
-        """Let go of the loop, however it was left."""
-        super().close()
-        if self._is_inside:
-            self._is_inside = self._loops.is_inside = False
-            self.step.at.end()
-            self.step.at.uncount()
-
     def _keep(self) -> None:
         step = self.step
         reached = (self._number, self.bar.done, self.items.count)
         unfinished_loops.keep_progress(step, reached, self._finished.kept(step.session.store))
-
-    def _digest_of(self, item: object, place: int) -> bytes:
-        step, key = self.step, self.items.key
-        if key is None:
-            return digest_of_item(item, step.session.namespace, place)
-        return digest_of_key(item, key, step.session.namespace, step.request.name)
 
     def _continued(self) -> int:
         """Number of finished items; brings their results back."""
@@ -196,7 +234,7 @@ class Followed(Loop):
 
 def begun_loop(step: Execution, loops: LoopState, items: LoopItems) -> Loop:
     """The next of a step's loops, which may go on where it was."""
-    if loops.is_inside or not step.is_kept:
+    if loops.is_inside or loops.is_plain or not step.is_kept:
         return Loop(step, items)
     loops.begun += 1
     loop = Followed(step, loops, items)

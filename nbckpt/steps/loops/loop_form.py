@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from types import FrameType
 
+from nbckpt.digests import digest_of
 from nbckpt.errors import UsageError
 from nbckpt.fingerprint.code import nodes_of
 from nbckpt.runtime.source_trees import parse
@@ -67,6 +68,20 @@ def _is_track(function: ast.expr) -> bool:
         case ast.Attribute(value=ast.Constant() | ast.Name(id="nbckpt"), attr="track"):
             return True
     return False
+
+
+def loop_name(cell: ast.Module | None) -> str:
+    """Name of the step that a loop is by itself: of its items and of its cell, if there is one.
+
+    Loops of two cells ask for samples of their own, whatever both go through.
+    """
+    if cell is None:
+        return "track"
+    given = {
+        call.args[0].id for call in _tracks(cell) if call.args if isinstance(call.args[0], ast.Name)
+    }
+    items = f" {given.pop()}" if len(given) == 1 else ""
+    return f"track{items} in cell {digest_of(ast.unparse(cell))[:8]}"
 
 
 def has_more(tree: ast.Module) -> bool:

@@ -15,10 +15,22 @@ from typing import Generic, TypeVar
 
 from nbckpt.errors import UsageError
 from nbckpt.runtime.collected import when_outside
+from nbckpt.session.session import Session
 from nbckpt.steps.execution.execution_state import Execution
-from nbckpt.steps.loops.loop import Loop, LoopItems, begun_loop
+from nbckpt.steps.loops.loop import Loop, LoopItems, PlainLoop, begun_loop
+from nbckpt.steps.loops.loop_form import loop_name
 
 Item = TypeVar("Item")
+
+
+def _items(
+    iterable: Iterable[Item] | AsyncIterable[Item],
+    total: int | None,
+    key: Callable[[Item], object] | None,
+) -> LoopItems:
+    if total is None:
+        total = len(iterable) if isinstance(iterable, Sized) else -1
+    return LoopItems(iterable, total, key)
 
 
 def _require_items(name: str, given: object) -> None:
@@ -38,20 +50,19 @@ class Tracked(Generic[Item]):
         total: int | None,
         key: Callable[[Item], object] | None,
     ) -> None:
-        if total is None:
-            total = len(iterable) if isinstance(iterable, Sized) else -1
         self._iterable = iterable
-        self._items = LoopItems(iterable, total, key)
-        self._step, self._loops = step, step.loops
+        self._name = step.request.name
+        items, loops = _items(iterable, total, key), step.loops
+        self._begun: Callable[[], Loop] = lambda: begun_loop(step, loops, items)
 
     def __iter__(self) -> Iterator[Item]:
-        name, iterable = self._step.request.name, self._iterable
+        name, iterable = self._name, self._iterable
         if isinstance(iterable, AsyncIterable):
             kind = type(iterable).__name__
             message = f"checkpoint {name!r}: {kind} is asynchronous: write `async for`"
             raise UsageError(message)
         _require_items(name, iterable)
-        loop = begun_loop(self._step, self._loops, self._items)
+        loop = self._begun()
         try:
             for item in iterable:
                 if not loop.has_finished(item):
@@ -63,7 +74,23 @@ class Tracked(Generic[Item]):
 
     def __aiter__(self) -> AsyncIterator[Item]:
         ask = _asking(self._iterable)
-        return _Awaited(ask, begun_loop(self._step, self._loops, self._items))
+        return _Awaited(ask, self._begun())
+
+
+class Called(Tracked[Item]):
+    """All items of a loop that is in no step: of what its body does, calls are kept."""
+
+    def __init__(
+        self,
+        session: Session,
+        iterable: Iterable[Item] | AsyncIterable[Item],
+        total: int | None,
+        key: Callable[[Item], object] | None,
+    ) -> None:
+        self._iterable = iterable
+        self._name = loop_name(session.workspace.running)
+        items = _items(iterable, total, key)
+        self._begun = lambda: PlainLoop(session, items, self._name)
 
 
 class Untracked(Tracked[Item]):

@@ -5,7 +5,7 @@ Which items are finished is told by `finished_items`; `loop` skips these.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ class LoopPosition(NamedTuple):
     """Through which items the body of a step has gone: so many loops, and items of maps."""
 
     loops: int
-    mapped: Counter[str]
+    mapped: Mapping[str, int]
 
 
 def position(step: Execution) -> LoopPosition:

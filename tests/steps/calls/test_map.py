@@ -466,8 +466,8 @@ def test_it_is_for_a_step_that_runs(notebook: Notebook) -> None:
 
     with pytest.raises(UsageError, match=r"'squares' has ended: use `map` inside"):
         notebook.value("step.map(square, [1])")
-    with pytest.raises(UsageError, match=r"nbckpt\.track: no step runs: begin the cell with"):
-        notebook.value("nbckpt.track([1])")
+    with pytest.raises(UsageError, match=r"'squares' has ended: use `track` inside"):
+        notebook.value("step.track([1])")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from nbckpt.steps.calls.item_results import KIND
 from nbckpt.testing import Provider
 from tests.kernels import Kernel, KernelDiedError
 from tests.llm.surviving import output_of_second_run
@@ -53,6 +54,32 @@ def test_a_function_that_is_awaited(notebook: Notebook) -> None:
 
     assert notebook.value("made") == [1, 2, 3]
     assert sorted(notebook.ran) == ["0", "1", "2"]
+
+
+def test_maps_of_two_tasks_at_once_are_found_again_in_any_order(notebook: Notebook) -> None:
+    code = """
+async def first(n):
+    await asyncio.sleep({} * n)
+    ran(n); return n, nbckpt.uuid()
+async def second(n):
+    await asyncio.sleep({} * n)
+    ran(n); return n, nbckpt.uuid()
+async def go(): return await asyncio.gather(
+    nbckpt.map(first, range(3), workers=2), nbckpt.map(second, range(2), workers=2),
+    nbckpt.map(second, range(3)))
+made = asyncio.run(go())
+"""
+    notebook.cell(code.format(0.01, 0.03))
+    made = notebook.value("made")
+    assert len(notebook.ran) == 8
+    notebook.restart()
+
+    notebook.cell(code.format(0.01, 0.03))
+
+    assert notebook.value("made") == made
+    assert notebook.ran == []
+    steps = {record["step"] for record in notebook.session.store.records(KIND)}
+    assert steps == {"map first", "map second"}
 
 
 def test_equal_items_of_two_maps_are_samples(notebook: Notebook) -> None:
