@@ -46,6 +46,12 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** A text of a notebook's file, which may have it in lines; empty of anything else. */
+export function textOf(value: unknown): string {
+  const whole: unknown = Array.isArray(value) ? value.join('') : value;
+  return typeof whole === 'string' ? whole : '';
+}
+
 export const text: Check<string> = value => (typeof value === 'string' ? value : refuse('text'));
 export const number: Check<number> = value =>
   typeof value === 'number' && Number.isFinite(value) ? value : refuse('number');

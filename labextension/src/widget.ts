@@ -6,6 +6,7 @@ import { type IOfKernel, watchEnd } from './kernelend';
 import { OutputNodes, type Registry } from './outputnode';
 import { checked } from './shapes';
 import { TimelineView } from './timeline/view';
+import { ENGLISH } from './timeline/words';
 
 /** The part of anywidget's model that is used here. */
 interface IModel extends IOfKernel {
@@ -79,7 +80,7 @@ function render({ model, el }: { model: IModel; el: HTMLElement }): () => void {
 /** JupyterLab's manager of widgets has what draws the outputs of its notebook. */
 function drawerOf({ widget_manager }: IModel): OutputNodes | null {
   const registry = widget_manager?.rendermime;
-  return registry?.createRenderer ? new OutputNodes(registry) : null;
+  return registry?.createRenderer ? new OutputNodes(registry, ENGLISH) : null;
 }
 
 export default { render };

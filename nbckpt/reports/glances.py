@@ -79,7 +79,7 @@ def glance_of(outputs: Iterable[Mapping[str, Any]]) -> Glance | None:
             text = _last_line(output.get("text")) or text
             continue
         data = output.get("display") or output.get("result") or {}
-        plain = _last_line(data.get("text/plain"))
+        plain = _plot_line(data) or _last_line(data.get("text/plain"))
         text = plain or text
         if isinstance(encoded := data.get("image/png"), str) and (image := thumbnail(encoded)):
             picture = {"kind": "image", "image": image, "text": plain}
@@ -89,6 +89,18 @@ def glance_of(outputs: Iterable[Mapping[str, Any]]) -> Glance | None:
             if rows := head_of_table(html):
                 table = {"kind": "table", "rows": rows, "text": plain}
     return picture or table or ({"kind": "text", "text": text} if text else None)
+
+
+def _plot_line(data: Mapping[str, Any]) -> str:
+    """What names a plot that has no text of its own, or only one on how to show it."""
+    for media_type, value in data.items():
+        if media_type.startswith("application/vnd.bokehjs_exec."):
+            return "Bokeh plot"
+        if media_type.startswith(("application/vnd.vegalite.", "application/vnd.vega.")):
+            title = value.get("title") if isinstance(value, dict) else None
+            text = title.get("text") if isinstance(title, dict) else title
+            return f"chart: {_last_line(text)}" if isinstance(text, str) else "chart"
+    return ""
 
 
 def _last_line(text: object) -> str:

@@ -54,6 +54,12 @@ def test_a_huge_picture_is_not_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
 FRAME = pd.DataFrame({"x": range(70), "long": "a text that is longer", "z": 1.5, "more": 0})
 TABLE = {"result": {"text/html": FRAME._repr_html_(), "text/plain": repr(FRAME)}}  # type: ignore[operator]
 PICTURE = {"display": {"image/png": png(20, 10), "text/plain": "<Figure 20x10>"}}
+CHART = {
+    "result": {
+        "application/vnd.vegalite.v6.json": {"title": {"text": "by day"}},
+        "text/plain": "<VegaLite 6 object>\n\nIf you see this message, see\nhttps://…",
+    }
+}
 LINES = {"stream": "stdout", "text": "first\n\x1b[31mlast\x1b[0m  \n\n"}
 
 
@@ -67,6 +73,9 @@ LINES = {"stream": "stdout", "text": "first\n\x1b[31mlast\x1b[0m  \n\n"}
         ([{"result": {"text/plain": "0.93"}}], "text", "0.93"),
         ([{"result": {"text/html": "<b>no table</b>", "text/plain": "x"}}], "text", "x"),
         ([{"display": {"image/png": "damaged"}}, LINES], "text", "last"),
+        ([CHART], "text", "chart: by day"),
+        ([{"display": {"application/vnd.vega.v5+json": {}}}], "text", "chart"),
+        ([{"display": {"application/vnd.bokehjs_exec.v0+json": ""}}], "text", "Bokeh plot"),
     ],
 )
 def test_the_most_telling_output_counts(

@@ -5,6 +5,7 @@ import { make } from '../timeline/dom';
 import type { IWords } from '../timeline/words';
 import { pairsOf, type IPair } from './branchrows';
 import { OutputNodes, type Registry } from '../outputnode';
+import { visible } from '../outputcontent';
 import type { IPage, IThen } from './pageplan';
 import { firstLine } from './rerunplan';
 
@@ -28,7 +29,7 @@ export class BranchesView extends Widget {
     private readonly _words: IWords
   ) {
     super();
-    this._outputs = new OutputNodes(rendermime);
+    this._outputs = new OutputNodes(rendermime, _words);
     const words = _words;
     this.addClass('nbckpt-Branches');
     const pairs = pairsOf(before.page, after.page, order);
@@ -89,7 +90,7 @@ export class BranchesView extends Widget {
     const shown =
       cell.outputs === null
         ? [make('p', 'branchesTold', {}, [words.__('what it showed is not known')])]
-        : cell.outputs.map(output => this._outputs.of(output));
+        : visible(cell.outputs).map(output => this._outputs.of(output));
     return make('div', 'branchesSide', {}, [code, ...shown]);
   }
 

@@ -1,5 +1,6 @@
 /** The cells of two branches, laid beside each other. Pure. */
 
+import { contentOf, visible } from '../outputcontent';
 import { areEqual, type IPage, type IThen, type Output } from './pageplan';
 
 /** One cell on both sides; null where a branch has not run it. */
@@ -34,7 +35,12 @@ function areSame(one: IThen, other: IThen): boolean {
   return one.source === other.source && areEqual(told(one.outputs), told(other.outputs));
 }
 
-/** What was shown, without how often the cell had run. */
+/** What was shown, without how often the cell had run, nor names made up each time. */
 function told(outputs: readonly Output[] | null): Output[] {
-  return (outputs ?? []).map(output => ({ ...output, execution_count: null }));
+  return visible(outputs ?? []).map(output => ({
+    ...output,
+    data: contentOf(output),
+    metadata: null,
+    execution_count: null
+  }));
 }

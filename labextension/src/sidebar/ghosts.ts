@@ -4,6 +4,7 @@ import type { NotebookPanel } from '@jupyterlab/notebook';
 import { make } from '../timeline/dom';
 import type { IWords } from '../timeline/words';
 import { OutputNodes } from '../outputnode';
+import { visible } from '../outputcontent';
 import { contents } from './page';
 import { planOf, type IPage, type IThen } from './pageplan';
 
@@ -16,7 +17,7 @@ export class Ghosts {
     private readonly _panel: NotebookPanel,
     private readonly _words: IWords
   ) {
-    this._outputs = new OutputNodes(_panel.content.rendermime);
+    this._outputs = new OutputNodes(_panel.content.rendermime, _words);
   }
 
   /** Show the cells as they were then; those that had not run yet are pale. */
@@ -52,7 +53,7 @@ export class Ghosts {
   }
 
   private _ghost({ source, outputs }: IThen): HTMLElement {
-    const shown = (outputs ?? []).map(output =>
+    const shown = visible(outputs ?? []).map(output =>
       make('div', 'ghostOutput', {}, [this._outputs.of(output)])
     );
     return make('div', 'ghost', { 'aria-label': this._words.__('as it was then') }, [

@@ -63,7 +63,7 @@ export class NotebookView implements IDisposable {
       }
     }, this);
     this._path = link.context.path;
-    this._verbs = new NotebookVerbs(linked, _shared.page);
+    this._verbs = new NotebookVerbs(linked, _shared.page, _shared.words);
     void _shared.cache.of(this._path).then(kept => {
       this._kept = kept;
       _changed();

@@ -21,6 +21,7 @@ import type {
 } from '../records';
 import { OutputNodes } from '../outputnode';
 import type { IRerunOptions, IVerbs } from '../timeline/verbs';
+import type { IWords } from '../timeline/words';
 import type { KernelLink } from './kernellink';
 import type { ILinked } from './kernellinks';
 
@@ -43,7 +44,8 @@ export class NotebookVerbs implements IVerbs {
 
   constructor(
     private readonly _linked: ILinked,
-    private readonly _page: IPageVerbs | null
+    private readonly _page: IPageVerbs | null,
+    private readonly _words: IWords
   ) {
     this.asksBeforeRerun = _page !== null;
   }
@@ -61,7 +63,7 @@ export class NotebookVerbs implements IVerbs {
   }
 
   drawer(): IDrawer | null {
-    return new OutputNodes(this._linked.panel.content.rendermime);
+    return new OutputNodes(this._linked.panel.content.rendermime, this._words);
   }
 
   diff(a: string, b: string): Promise<IDifference> {

@@ -1,8 +1,8 @@
 /** What the cells of two checkpoints displayed, as the front end draws it, side by side. */
 
-import { textOf } from '../outputnode';
+import { contentOf, visible } from '../outputcontent';
 import type { IDrawer, Output } from '../records';
-import { isRecord } from '../shapes';
+import { isRecord, textOf } from '../shapes';
 import { pre, section } from './details';
 import { make } from './dom';
 import { beside } from './valuefacts';
@@ -19,8 +19,9 @@ export function comparedDisplays(
   drawer: IDrawer | null,
   words: IWords
 ): HTMLElement | null {
-  const count = Math.max(before.length, after.length);
-  const pairs = Array.from({ length: count }, (_, at) => [before[at], after[at]] as const);
+  const [older, newer] = [visible(before), visible(after)];
+  const count = Math.max(older.length, newer.length);
+  const pairs = Array.from({ length: count }, (_, at) => [older[at], newer[at]] as const);
   const differing = pairs.filter(([a, b]) => contentOf(a) !== contentOf(b));
   if (differing.length === 0) {
     return null;
@@ -35,14 +36,10 @@ export function comparedDisplays(
   );
 }
 
-/** What is shown; an execution count is not. */
-function contentOf(output: Output | undefined): string {
-  return JSON.stringify(output?.data ?? null);
-}
-
-function drawnBy(drawer: IDrawer | null, output: Output): HTMLElement {
+function drawnBy(drawer: IDrawer | null, output: Output): HTMLElement | null {
   if (drawer !== null) {
     return make('div', 'display', { tabindex: '0' }, [drawer.of(output)]);
   }
-  return pre(isRecord(output.data) ? textOf(output.data['text/plain']) : '');
+  const text = isRecord(output.data) ? textOf(output.data['text/plain']) : '';
+  return text === '' ? null : pre(text);
 }
