@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copyreg
 from _pickle import dumps  # the one of `pickle` may have been replaced
+from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -59,7 +60,7 @@ class Encoded:
 
     parts: list[Buffer]
     needs: frozenset[str]
-    shares: frozenset[int]
+    shares: frozenset[int] | array[int]
     views: Mapping[int, frozenset[int]]
     tables: frozenset[int] = frozenset()
     written: frozenset[int] = frozenset()
@@ -170,12 +171,12 @@ def _is_as_pickle_writes(kind: type) -> bool:
 
 def _of_elements(stream: Encoded, stands_for: Segmented, *, with_shares: bool) -> Encoded:
     """A list or dict as encoded, of whose elements the pickler saw none."""
-    shares = stands_for.shares() if with_shares else _NOTHING
+    shares = stands_for.shares() if with_shares else array("Q")
     if not stands_for.kinds:
         return Encoded(stream.parts, _NOTHING, shares, {})
     return replace(
         stream,
-        shares=stream.shares | shares,
+        shares=shares + array("Q", stream.shares) if shares else stream.shares,
         kinds=(stream.kinds - {Segmented}) | stands_for.kinds,
         members={kind: names for kind, names in stream.members.items() if kind is not Segmented},
     )

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import copyreg
 from _pickle import loads  # that of `pickle` may have been replaced
+from array import array
 from collections.abc import Callable, Iterable, Mapping
 from sys import intern
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.codecs.streams import PAYLOAD_BYTES
 from nbckpt.fingerprint.values.segments import Segments, instances_in, segments_of
-from nbckpt.runtime.addresses import ids_of
+from nbckpt.runtime.addresses import packed_ids_of
 
 if TYPE_CHECKING:
     from nbckpt.codecs.pickler import Scope
@@ -51,12 +52,12 @@ class Segmented:
         make = list_of_instances if is_list else dict_of_instances
         return make, (self._segments.kind, *self._pieces)
 
-    def shares(self) -> frozenset[int]:
+    def shares(self) -> array[int]:
         """Identities of all that can change in it."""
         inside = self._segments.containers()
         if self.kinds:
             inside += instances_in(self._root)
-        return frozenset(ids_of((self._root, *inside)))
+        return packed_ids_of((self._root, *inside))
 
 
 def segmented(value: Any, scope: Scope, is_usual: Callable[[type], bool]) -> Segmented | None:

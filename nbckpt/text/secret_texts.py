@@ -61,12 +61,17 @@ _NAME = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """Names of fields of which each value is a secret: `pad_token` and `key` are none."""
-_NAMES_IN = re.compile(
-    rb"passw|passphrase|secret|credential|pwd|dsn|apikey|authorization"
-    rb"|(?:api|access|private|auth|bearer|client|refresh|session|account|signing|encryption)"
-    rb"[_-]?(?:key|token)",
-    re.IGNORECASE,
+_IN_NAMES = (
+    *(b"passw", b"passphrase", b"secret", b"credential"),
+    *(b"pwd", b"dsn", b"apikey", b"authorization"),
 )
+"""What stands in names of secrets."""
+_OF_WHAT = (
+    *(b"api", b"access", b"private", b"auth", b"bearer", b"client"),
+    *(b"refresh", b"session", b"account", b"signing", b"encryption"),
+)
+"""What stands before `key` and `token` there."""
+_WITH_DASH = tuple(word + dash for word in _OF_WHAT for dash in (b"_", b"-"))
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token) (?=\S+\Z)", re.IGNORECASE)
 _OF_ENVIRONMENT = re.compile(
     r"key|token|secret|pass|pwd|credential|dsn|auth|conn|(?:^|_)pat(?:_|$)", re.IGNORECASE
@@ -121,7 +126,12 @@ def named_in(value: Any) -> set[str]:
 
 def names_secrets(text: bytes) -> bool:
     """True if a name of a secret may stand in some text."""
-    return _NAMES_IN.search(text) is not None
+    lowered = text.lower()
+    return any(word in lowered for word in _IN_NAMES) or any(
+        before.endswith((*_OF_WHAT, *_WITH_DASH))
+        for word in (b"key", b"token")
+        for before in lowered.split(word)[:-1]
+    )
 
 
 def _is_telling(value: str) -> bool:

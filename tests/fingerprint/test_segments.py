@@ -248,8 +248,8 @@ def test_an_attribute_dict_that_is_a_variable_too_ties_the_two(namespace: dict[s
     scope = Instances(namespace).scope
     of_list, of_dict = (encode({"v": v}, scope).shares for v in (root, vars(root[5])))
 
-    assert of_list & of_dict == {id(vars(root[5]))}
-    assert {id(root), *map(id, root)} <= of_list
+    assert {*of_list} & {*of_dict} == {id(vars(root[5]))}
+    assert {id(root), *map(id, root)} <= {*of_list}
 
 
 def remembered(root: Any) -> segments.Segments:
@@ -382,6 +382,48 @@ def test_addresses_are_compared_as_objects_are(monkeypatch: pytest.MonkeyPatch) 
     quick = answers()
     monkeypatch.setattr(addresses, "_memcmp", None)
     assert quick == answers() == [False, True, True, False, False, True]
+
+
+def test_an_object_is_found_among_packed_addresses() -> None:
+    objects = tuple(object() for _ in range(50))
+    packed = addresses.packed_ids_of(objects).tobytes()
+
+    assert all(addresses.is_among(packed, one) for one in objects)
+    assert not addresses.is_among(packed, object())
+    assert not addresses.is_among(packed[4:-4], object())
+    assert not addresses.is_among(packed[4:], objects[1])  # it stands there, but between two others
+
+
+def test_what_is_appended_may_be_there_already() -> None:
+    root: list[Any] = [[n] for n in range(3000)]
+    assert segments.segments_of(root, is_variable=True) is not None
+    root.append([[1]])
+    found = segments.segments_of(root, is_variable=True)
+    assert found is not None
+    root.append(root[700])
+
+    assert segments.segments_of(root, is_variable=True) is None
+    root.pop()
+    root[-1][0] = root[3]
+    assert segments.segments_of(root, is_variable=True) is None
+    root[-1][0] = [4]
+    found = segments.segments_of(root, is_variable=True)
+    assert found is not None
+    assert found.is_whole
+
+
+@pytest.mark.parametrize("is_held", [True, False], ids=["one of them", "another one"])
+def test_a_class_with_containers_of_its_own_is_told_by_what_they_hold(
+    namespace: dict[str, Any], is_held: bool
+) -> None:
+    kind = namespace["P"]
+    root = [kind(n=n, many=[n]) for n in range(2000)]
+    kind.known = {"a": [root[5] if is_held else copy.deepcopy(root[5])], "b": [1]}
+
+    answers = (ValueDigester(namespace).digest(root), ValueDigester(namespace).digest([*root]))
+
+    kind.known["a"][0] = copy.deepcopy(root[5]) if is_held else root[5]
+    assert answers[0] == answers[1] != ValueDigester(namespace).digest(root)
 
 
 def test_what_is_said_is_said_of_what_was_found() -> None:

@@ -6,7 +6,7 @@ a capture a moment ago has just done that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -36,15 +36,18 @@ class Ties:
         return [group for group in connected(wanted, pairs) if len(group) > 1]
 
 
-def _pairs_of(shares: Mapping[str, frozenset[int]]) -> list[tuple[str, str]]:
+def _pairs_of(shares: Mapping[str, Collection[int]]) -> list[tuple[str, str]]:
     """The pairs of variables that have an object in common."""
     pairs: list[tuple[str, str]] = []
     seen: set[int] = set()
     before: list[str] = []
-    for name, ids in shares.items():
+    by_size = sorted((name for name in shares if shares[name]), key=lambda n: len(shares[n]))
+    for name in by_size:  # the largest last: no set is made of it
+        ids = shares[name]
         if not seen.isdisjoint(ids):
-            pairs += [(other, name) for other in before if not shares[other].isdisjoint(ids)]
-        seen |= ids
+            pairs += [(other, name) for other in before if not set(shares[other]).isdisjoint(ids)]
+        if name != by_size[-1]:
+            seen.update(ids)
         before.append(name)
     return pairs
 

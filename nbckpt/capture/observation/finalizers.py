@@ -11,6 +11,7 @@ import dis
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import compress, islice
 from types import AsyncGeneratorType, BuiltinFunctionType, CoroutineType, GeneratorType, MethodType
 from typing import Any
 
@@ -29,6 +30,9 @@ from nbckpt.fingerprint.values.plain import ATOMS
 
 MANY = 1_000
 """Finalizers that are remembered to be of libraries or the notebook's."""
+
+AT_ONCE = 1_000
+"""Objects that are looked at in a few calls into C."""
 
 _SUSPENDED = {GeneratorType: "gi", CoroutineType: "cr", AsyncGeneratorType: "ag"}
 
@@ -170,14 +174,12 @@ def called_at_end(names: Iterable[str], namespace: Mapping[str, object]) -> dict
 def _may_call(values: Iterable[object], namespace: Mapping[str, object]) -> bool:
     """True if anything in some values calls something when it goes; what they share once."""
     inside = inside_of(values, _may_be_waited_for)
-    acts: dict[type, bool] = {}  # of most types there are many objects
-    for held in inside:
-        kind = type(held)
-        if kind not in acts:
-            acts[kind] = kind in _SUSPENDED or has_end(kind)
-        if (acts[kind] or weakref.getweakrefcount(held)) and any(
-            True for _ in _called_for(held, namespace)
-        ):
+    while some := [*islice(inside, AT_ONCE)]:
+        acting = {kind for kind in set(map(type, some)) if kind in _SUSPENDED or has_end(kind)}
+        held = [*compress(some, map(weakref.getweakrefcount, some))]
+        if acting:
+            held += [one for one in some if type(one) in acting]
+        if any(True for one in held for _ in _called_for(one, namespace)):
             return True
     return False
 

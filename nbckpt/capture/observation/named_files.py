@@ -227,18 +227,28 @@ class Named:
                     self._of_value(cell.cell_contents, depth + 1)
 
     def _of_plain(self, root: Any, depth: int) -> bool:
-        """Collect the texts of plain data, a level at a time; False if it is other data."""
-        levels = None if self.asks or len(root) < FEW else levels_of([root])
+        """Collect the texts of plain data, a level at a time; False if it is other data.
+
+        Of a long list or dict only what is looked at is asked for: all of it takes as long as to
+        encode it.
+        """
+        if self.asks or len(root) < FEW:
+            return False
+        is_cut = len(root) > MAX_ITEMS
+        items = root.values() if type(root) is dict else root
+        levels = levels_of([[*islice(items, MAX_ITEMS)] if is_cut else root])
         if levels is None:
             return False
+        if is_cut or any(max(map(len, level)) > MAX_ITEMS for level in levels[:depth]):
+            self._of_plain_in_order(root, depth)  # what is left out depends on it
+            return True
         found: dict[str | bytes, None] = {}
         for level in levels[:depth]:
-            items = chain.from_iterable(v.values() if type(v) is dict else v for v in level)
-            found.update(dict.fromkeys(item for item in items if type(item) in _PATHS))
+            inside = chain.from_iterable(v.values() if type(v) is dict else v for v in level)
+            found.update(dict.fromkeys(item for item in inside if type(item) in _PATHS))
         new = [text for text in found if text not in self.texts]
-        is_cut = any(max(map(len, level)) > MAX_ITEMS for level in levels[:depth])
-        if is_cut or len(self.texts) + len(new) > MAX_TEXTS:
-            self._of_plain_in_order(root, depth)  # what is left out depends on it
+        if len(self.texts) + len(new) > MAX_TEXTS:
+            self._of_plain_in_order(root, depth)
         else:
             for text in new:
                 self._add(text)

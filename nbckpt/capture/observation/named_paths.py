@@ -7,12 +7,19 @@ import re
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from itertools import islice
+from unicodedata import normalize
 
 from nbckpt.capture.observation.folder_looks import matches_of
 from nbckpt.capture.observation.named_files import MAX_ITEMS, MAX_PATH, MAX_TEXTS, Named
 
 MAX_REMEMBERED = 2_048
 """Letters of a text of which is remembered whether it may be a query."""
+
+MANY = 32
+"""Texts from which on the working folder is listed, instead of being asked for each of them."""
+
+MANY_ENTRIES = 1_000
+"""Entries of a folder that is listed for them."""
 
 LONGEST_NAME = 255
 """Letters of a file's name: NAME_MAX of Linux and macOS, in bytes."""
@@ -49,8 +56,28 @@ class NamedPaths:
         return [text for text in self._named.texts if _may_be_path(text)]
 
     @cached_property
+    def _absent(self) -> set[str]:
+        """Those of many texts that no entry of the working folder is named as."""
+        bare = {text for text in self._texts if "/" not in text and text.strip(".")}
+        if len(bare) < MANY:
+            return set()
+        try:
+            with os.scandir() as entries:
+                names = [entry.name for entry in islice(entries, MANY_ENTRIES + 1)]
+        except OSError:
+            return set()
+        if len(names) > MANY_ENTRIES:  # to ask for each text is quicker
+            return set()
+        there = set(map(_folded, names))
+        return {text for text in bare if _folded(text) not in there}
+
+    def _is_file(self, text: str) -> bool:
+        return text not in self._absent and os.path.isfile(text)  # noqa: PTH113  # texts
+
+    @cached_property
     def _folders(self) -> list[str]:
-        return [text for text in self._texts if os.path.isdir(text)]  # noqa: PTH112  # texts
+        texts = (text for text in self._texts if text not in self._absent)
+        return [text for text in texts if os.path.isdir(text)]  # noqa: PTH112  # texts
 
     def found(self, *, has_commands: bool = False) -> Iterator[str]:
         """Paths that are named: of files that are there, or that the code asks for.
@@ -78,7 +105,7 @@ class NamedPaths:
                     yield word
 
     def _paths_of(self, text: str, *, asks: bool) -> Iterator[str]:
-        if os.path.isfile(text):  # noqa: PTH113  # texts all the way
+        if self._is_file(text):
             yield text
         elif _WILD.search(text) and text.strip("*?/. "):
             matches = matches_of(text)
@@ -100,6 +127,11 @@ class NamedPaths:
         if READS_FOLDERS.isdisjoint(self._named.calls):
             return []
         return self._folders
+
+
+def _folded(name: str) -> str:
+    """A name as file systems compare it that tell no case, or no forms of letters, apart."""
+    return name if name.isascii() and name.islower() else normalize("NFC", name).casefold()
 
 
 def _may_be_path(text: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -16,6 +16,8 @@ from nbckpt.capture.observation.observer import Bystander, Ran
 from nbckpt.digests import Json
 from nbckpt.fingerprint.user_names import is_user_name
 from nbckpt.fingerprint.values.homes import module_of_class
+from nbckpt.fingerprint.values.plain import ATOMS, levels_of
+from nbckpt.runtime.addresses import by_id
 
 _FEW = 1_000
 
@@ -64,10 +66,12 @@ class OpenFigures(Bystander):
 
     def standing(self) -> Json:
         """Number of each such figure → what is on it, and the code that drew it last."""
+        figures = dict(_open_figures())
+        held = self._held() if figures else {}
         return {
             str(number): [_content(figure), self._drawn.get(number, (None, ""))[1]]
-            for number, figure in _open_figures()
-            if not self._is_held(figure)
+            for number, figure in figures.items()
+            if id(figure) not in held
         } or None
 
     def go_to(self, standing: Json) -> Sequence[str]:
@@ -82,9 +86,10 @@ class OpenFigures(Bystander):
         )
         return ()
 
-    def _is_held(self, figure: object) -> bool:
-        values = (v for n, v in list(self._namespace.items()) if is_user_name(n))
-        return any(_is_of(value, figure) for value in values)
+    def _held(self) -> dict[int, object]:
+        """The figures of variables, by their ids."""
+        values = [v for n, v in list(self._namespace.items()) if is_user_name(n)]
+        return by_id(figure for value in values for figure in _on_figures(value))
 
 
 def _open_figures() -> Iterator[tuple[int, Any]]:
@@ -102,17 +107,23 @@ def _content(figure: Any) -> Json:
     ]
 
 
-def _is_of(value: object, figure: object, levels: int = 3) -> bool:
-    """True if a variable is a figure or something on it, or a container of such."""
-    if not levels:
-        return False
+def _on_figures(value: Any, levels: int = 3) -> Iterator[object]:
+    """A variable that is a figure, the figure that it is on, or those of the elements it holds."""
     kind = type(value)
-    if module_of_class(kind).partition(".")[0] in ("matplotlib", "mpl_toolkits", "seaborn"):
-        return value is figure or getattr(value, "figure", None) is figure
+    if not levels or kind in ATOMS:
+        return
+    home = module_of_class(kind).partition(".")[0]
+    if home in ("matplotlib", "mpl_toolkits", "seaborn"):
+        yield from (value, getattr(value, "figure", None))
+        return
+    items: Iterable[object] = ()
     if kind is list or kind is tuple:
-        return any(_is_of(item, figure, levels - 1) for item in islice(value, _FEW))  # type: ignore[call-overload]
-    if kind is dict:
-        return any(_is_of(item, figure, levels - 1) for item in islice(value.values(), _FEW))  # type: ignore[attr-defined]
-    if module_of_class(kind) == "numpy" and kind.__name__ == "ndarray" and value.dtype.hasobject:  # type: ignore[attr-defined]
-        return any(_is_of(item, figure, levels - 1) for item in islice(value.flat, _FEW))  # type: ignore[attr-defined]
-    return False
+        items = value
+    elif kind is dict:
+        items = value.values()
+    elif home == "numpy" and kind.__name__ == "ndarray" and value.dtype.hasobject:
+        items = value.flat
+    some = [*islice(items, _FEW)]
+    if some and levels_of([some]) is None:  # else it is plain data
+        for item in some:
+            yield from _on_figures(item, levels - 1)

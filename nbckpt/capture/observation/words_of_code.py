@@ -18,7 +18,8 @@ from nbckpt.fingerprint.code.bytecode import words_of
 from nbckpt.fingerprint.code.nodes import once
 from nbckpt.fingerprint.values.definitions import functions_of_class
 from nbckpt.fingerprint.values.homes import MODULE_OF_CLASS, is_users_module
-from nbckpt.fingerprint.values.plain import ATOMS, CONTAINERS, FEW, levels_of
+from nbckpt.fingerprint.values.plain import ATOMS, CONTAINERS, FEW
+from nbckpt.fingerprint.values.segments import is_plain
 
 
 def words_of_tree(tree: ast.Module) -> frozenset[str]:
@@ -162,8 +163,8 @@ def _codes_in(
     if kind in ATOMS or depth < 0 or id(value) in seen:
         return
     seen[id(value)] = value
-    if kind in CONTAINERS and len(value) >= FEW and levels_of([value]) is not None:
-        return  # plain data: no function is in it
+    if kind in CONTAINERS and len(value) >= FEW and is_plain(value):
+        return  # no function is in it
     if kind is FunctionType:
         if is_own(value):
             yield value.__code__

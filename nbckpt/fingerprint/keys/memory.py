@@ -20,6 +20,7 @@ from nbckpt.fingerprint.keys.regions import (
 from nbckpt.fingerprint.user_names import is_user_name
 from nbckpt.fingerprint.values.plain import ATOMS
 from nbckpt.fingerprint.values.raw_members import types_that
+from nbckpt.fingerprint.values.segments import segments_of
 
 _NO_WAYS = ("closed", "anywhere")
 """Kinds by way of which no code changes memory that others show."""
@@ -42,6 +43,9 @@ def _many_in(value: object) -> list[object]:
     """Objects in a container that `regions_of` does not look into, and that may show memory."""
     kind = type(value)
     if kind not in (dict, list, tuple) or len(value) <= FEW:  # type: ignore[arg-type]
+        return []
+    segments = segments_of(value, is_variable=False)
+    if segments is not None and not (segments.kind is not None and shows_memory(segments.kind)):
         return []
     held: list[object] = [*value.values()] if kind is dict else [*value]  # type: ignore[attr-defined, misc]
     kinds = types_that(shows_memory, held)

@@ -31,7 +31,7 @@ from nbckpt.fingerprint.values.homes import home_of, module_of_class
 from nbckpt.fingerprint.values.lookups import reaches_all
 from nbckpt.fingerprint.values.plain import ATOMS, levels_of
 from nbckpt.fingerprint.values.raw_members import elements_of
-from nbckpt.fingerprint.values.segments import is_plain
+from nbckpt.fingerprint.values.segments import segments_of
 from nbckpt.fingerprint.values.text_rows import is_known
 from nbckpt.runtime.user_code_errors import user_code_errors
 
@@ -148,8 +148,12 @@ def _inside(value: Any) -> Iterator[object]:
         yield from _referred(value)
         return
     yield kind
-    if (kind is list or kind is dict) and len(value) > MANY and is_plain(value):
-        return
+    if (kind is list or kind is dict) and len(value) > MANY:
+        segments = segments_of(value, is_variable=False)
+        if segments is not None and segments.kind is not None:
+            yield segments.kind  # what instances of it hold is plain
+        if segments is not None or levels_of([value]) is not None:
+            return
     if issubclass(kind, MethodType):
         yield from (value.__func__, value.__self__)
     elif issubclass(kind, GeneratorType | CoroutineType | AsyncGeneratorType):

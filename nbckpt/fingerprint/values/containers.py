@@ -83,15 +83,18 @@ def _wrote_segments(walk: Walk, value: Any) -> bool:
     segments = segments_of(value, is_variable=is_alone)
     if segments is None:
         return False
-    inner = segments.containers()
-    if segments.kind is not None:  # which is still to come, and may lead to instances of it
-        is_alone, inner = False, [*instances_in(value), *inner]
-    if not is_alone and not _noted(walk, inner):
+    kind = segments.kind
+    inner = [] if is_alone and kind is None else segments.containers()
+    if kind is not None:
+        inner = [*instances_in(value), *inner]
+    if is_alone and kind is not None:  # which is still to come, and may lead to instances of it
+        walk.note_many(inner)
+    elif not is_alone and not _noted(walk, inner):
         return False
     walk.put(b"segments")
     walk.out += segments.digest()
-    if segments.kind is not None:
-        walk.push([segments.kind])
+    if kind is not None:
+        walk.push([kind])
     return True
 
 
@@ -115,7 +118,9 @@ def _wrote_tree(walk: Walk, value: object) -> bool:
 
 def _is_alone(walk: Walk, value: object) -> bool:
     """True if nothing was before it, and nothing is to come: nobody will ask what it holds."""
-    return not (walk.stack or walk.around) and walk.memo.keys() <= {address_of(value)}
+    if walk.stack or walk.around or walk.n_met > 1:
+        return False
+    return walk.memo.keys() <= {address_of(value)}
 
 
 def _noted(walk: Walk, inner: list[object]) -> bool:

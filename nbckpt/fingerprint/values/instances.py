@@ -187,7 +187,7 @@ def _enter(walk: Walk, instance: object) -> None:
         None if is_open else instance,
         is_users=walk.found.is_users(kind),
         n_out=len(walk.out),
-        n_memo=len(walk.memo),
+        n_memo=walk.n_met,
         n_owners=len(walk.owners),
         n_stack=len(walk.stack),
     )

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from itertools import compress, repeat
+from operator import is_not
 from types import MemberDescriptorType
 from typing import Any
 
 from nbckpt.fingerprint.values.homes import DICT_OF_CLASS
 from nbckpt.runtime.user_code_errors import user_code_errors
+
+FEW_KINDS = 4
+"""Types that are told apart in a few calls into C each."""
 
 _BASES_OF_CLASS: Any = type.__dict__["__mro__"].__get__
 
@@ -37,10 +42,12 @@ def pairs_of(mapping: Any) -> list[tuple[Any, Any]]:
 def types_that(holds: Callable[[type], bool], values: Iterable[object]) -> frozenset[int]:
     """Ids of the types of some values for which something holds; each is asked once."""
     by_id: dict[int, type] = {}  # a metaclass may hash as it likes
-    before: type | None = None
-    for kind in map(type, [*values]):
-        if kind is not before:  # most are like the one before them
-            by_id[id(kind)] = before = kind
+    kinds = [*map(type, [*values])]
+    while kinds and len(by_id) < FEW_KINDS:  # most are like the first one
+        by_id[id(kinds[0])] = first = kinds[0]
+        kinds = [*compress(kinds, map(is_not, kinds, repeat(first)))]
+    for kind in kinds:
+        by_id[id(kind)] = kind
     return frozenset(i for i, kind in by_id.items() if holds(kind))
 
 

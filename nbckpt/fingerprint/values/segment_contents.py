@@ -23,9 +23,16 @@ _CODES = dict.fromkeys(plain.ATOMS, 0) | {list: 1, tuple: 2, dict: 3}
 
 
 class Level(NamedTuple):
-    """Containers at one depth of a segment: how long each is, and all that they hold."""
+    """Containers at one depth of a segment: how long each is, and all that they hold.
+
+    Attributes
+    ----------
+    rows
+        Lists and tuples, `lists` among them.
+    """
 
     rows: list[Any]
+    lists: list[Any]
     dicts: list[Any]
     sizes: tuple[int, ...]
     inside: tuple[Any, ...]
@@ -86,11 +93,11 @@ class Segment:
             and all(level.is_as_it_was() for level in self._levels)
         )
 
-    def containers(self) -> Iterable[object]:
-        """The lists and dicts inside."""
+    def containers(self) -> Iterable[list[Any]]:
+        """The lists and dicts inside, some at a time."""
         for level in self._levels:
-            yield from (c for c in level.rows if type(c) is list)
-            yield from level.dicts
+            yield level.lists
+            yield level.dicts
 
     def holds_one_of(self, tuples: frozenset[int]) -> bool:
         """True if one of some tuples, by their ids, is inside."""
@@ -158,7 +165,9 @@ def levels_in(elements: Sequence[Any]) -> list[Level] | None:
         if sum(map(len, chain(rows, dicts))) > plain.MANY_ITEMS:
             return None
         read = _read(rows, dicts)
-        levels.append(Level(rows, dicts, read[:n_sizes], level := read[n_sizes:]))
+        level = read[n_sizes:]
+        lists = [row for row in rows if type(row) is list] if tuple in kinds else rows
+        levels.append(Level(rows, lists, dicts, read[:n_sizes], level))
     return None
 
 

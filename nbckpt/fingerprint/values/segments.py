@@ -10,7 +10,7 @@ identities takes a tenth of the time that it takes to encode.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from typing import Any
 
@@ -20,6 +20,7 @@ from nbckpt.fingerprint.values import plain, remembering
 from nbckpt.fingerprint.values.attributes import dict_getter_of, is_its_attributes
 from nbckpt.fingerprint.values.remembering import MOST_BYTES
 from nbckpt.fingerprint.values.segment_contents import SEGMENT_ITEMS, Columns, Segment, levels_in
+from nbckpt.runtime.addresses import address_of
 
 LEAST_ITEMS = 2 * SEGMENT_ITEMS
 LONG_TEXT = 64 * 1024
@@ -58,7 +59,8 @@ class Segments:
 
     def containers(self) -> list[object]:
         """The lists and dicts inside; of instances, too."""
-        return [*chain.from_iterable(segment.containers() for segment in self.segments)]
+        some = chain.from_iterable(segment.containers() for segment in self.segments)
+        return [*chain.from_iterable(some)]
 
     def digest(self) -> bytes:
         """The same of equal values in every process, whatever their class is."""
@@ -169,7 +171,7 @@ def _found(root: Any, before: Segments | None) -> Segments:
     known: Sequence[Segment] = () if before is None else before.segments
     segments: list[Segment] = []
     n_objects = 0
-    is_new = before is None or not before.is_whole
+    fresh: list[int] = []
     for number, start in enumerate(range(0, len(columns[-1]), SEGMENT_ITEMS)):
         if number < len(known) and known[number].is_as_it_was(columns, start):
             segment = known[number]
@@ -178,18 +180,50 @@ def _found(root: Any, before: Segments | None) -> Segments:
             levels = levels_in([*chain.from_iterable(own)])
             if levels is None:
                 return Segments(kind, segments, is_whole=False)
-            segment, is_new = Segment(own, levels), True
+            segment = Segment(own, levels)
+            fresh.append(number)
         segments.append(segment)
         n_objects += segment.n_objects
         if n_objects > plain.MANY_ITEMS or segment.longest >= LONG_TEXT:
             return Segments(kind, segments, is_whole=False)
-    if before is not None and not is_new and len(segments) == len(known):
+    is_known = before is not None and before.is_whole
+    if before is not None and is_known and not fresh and len(segments) == len(known):
         return before
     found = Segments(kind, segments, is_whole=True)
-    if is_new:
-        once = [root, *found.containers(), *(() if kind is None else instances)]
-        found.is_whole = plain.are_different(once)
+    if not is_known:
+        fresh = [*range(len(segments))]
+    found.is_whole = _are_once([root], found, () if kind is None else instances, fresh)
     return found
+
+
+def _are_once(
+    roots: list[object], found: Segments, instances: Sequence[object], fresh: list[int]
+) -> bool:
+    """True if no container or instance is there twice.
+
+    Parameters
+    ----------
+    fresh
+        Numbers of the segments that may hold some that are; in the others all are different.
+    """
+    roots += _met_in(found, instances, fresh)
+    if not plain.are_different(roots):
+        return False
+    others = sorted({*range(len(found.segments))}.difference(fresh))
+    if not fresh or not others:
+        return True
+    met = map(address_of, _met_in(found, instances, others))
+    return {*map(address_of, roots)}.isdisjoint(met)
+
+
+def _met_in(
+    found: Segments, instances: Sequence[object], numbers: Sequence[int]
+) -> Iterator[object]:
+    """Containers and instances of some segments."""
+    inside = (found.segments[number].containers() for number in numbers)
+    starts = (number * SEGMENT_ITEMS for number in numbers)
+    own = (instances[start : start + SEGMENT_ITEMS] for start in starts)
+    return chain(chain.from_iterable(chain.from_iterable(inside)), chain.from_iterable(own))
 
 
 def _kind_of_instances(elements: tuple[Any, ...]) -> type | None:

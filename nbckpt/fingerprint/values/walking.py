@@ -13,7 +13,7 @@ from nbckpt.fingerprint.values import plain
 from nbckpt.fingerprint.values.homes import home_of
 from nbckpt.fingerprint.values.lookups import reaches_all
 from nbckpt.fingerprint.values.sources import user_modules
-from nbckpt.runtime.addresses import address_of
+from nbckpt.runtime.addresses import address_of, is_among, packed_ids_of
 from nbckpt.runtime.user_code_errors import user_code_errors
 
 Step: TypeAlias = "Callable[[Walk, Any], None]"
@@ -107,8 +107,9 @@ class Walk:
     """One pass over a value; its output is a stream of bytes that only equal values share.
 
     The stack holds what is still to be walked, so that depth costs no recursion. `memo` numbers
-    the mutable objects by their addresses, in the order in which they are met. A walk with an
-    `allowance` ends after so many objects; then it `was_cut`, and others may have the same bytes.
+    the mutable objects by their addresses, in the order in which they are met; many that were met
+    at once only when something may be one of them. A walk with an `allowance` ends after so many
+    objects; then it `was_cut`, and others may have the same bytes.
     """
 
     def __init__(
@@ -129,7 +130,9 @@ class Walk:
         self.tracks_memory = True
         self.out = bytearray()
         self.stack: list[object] = []
-        self.memo: dict[int, int] = {}
+        self._memo: dict[int, int] = {}
+        self._unnumbered: list[object] = []
+        self._addresses = b""  # of these
         self.owners: dict[int, tuple[int, int]] = {}
         self.frames: list[Frame] = []
         self.steps: dict[type, Step] = {}
@@ -200,12 +203,40 @@ class Walk:
 
     def is_known(self, value: object) -> bool:
         """True if `value` was met before; then it is written as a reference to that place."""
-        number = self.memo.get(address_of(value))
+        if self._unnumbered and is_among(self._addresses, value):
+            self._number_all()
+        address = address_of(value)
+        number = self._memo.get(address)
         if number is None:
-            self.memo[address_of(value)] = len(self.memo)
+            self._memo[address] = self.n_met
             return False
         self.put(b"same", number)
         return True
+
+    @property
+    def memo(self) -> dict[int, int]:
+        """Address → number of each mutable object that was met."""
+        if self._unnumbered:
+            self._number_all()
+        return self._memo
+
+    @property
+    def n_met(self) -> int:
+        """The number of mutable objects that were met."""
+        return len(self._memo) + len(self._unnumbered)
+
+    def note_many(self, met: list[object]) -> None:
+        """Take note of mutable objects, which were not met before."""
+        self._n_before = len(self.memo)
+        self._unnumbered, self._addresses = met, packed_ids_of(tuple(met)).tobytes()
+
+    def _number_all(self) -> None:
+        met, self._unnumbered, self._addresses = self._unnumbered, [], b""
+        known = [*self._memo.items()]
+        start = self._n_before
+        self._memo = dict(known[:start])  # which is in the order of the numbers
+        self._memo.update(zip(map(address_of, met), range(start, start + len(met)), strict=False))
+        self._memo.update(known[start:])
 
     def inner(self, *, is_strict: bool = False, allowance: int | None = None) -> Walk:
         """A walk of its own for a part, which shares nothing with the rest.

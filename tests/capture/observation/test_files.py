@@ -140,6 +140,33 @@ def test_names_in_a_column_are_asked_for_whatever_is_met_first(tmp_path: Path) -
         assert told.stdout == "first second\n"
 
 
+NAMES_IN_LIST = """
+from nbckpt.capture.observation.named_files import Named
+from nbckpt.capture.observation.named_paths import NamedPaths
+import ast, os, pathlib
+texts = [f"row {n}" for n in range(400)]
+for name in ["data.csv", "no suffix", "..hidden", "Gr\u00f6\u00dfe.TXT"]:
+    pathlib.Path(name).write_text("1")
+os.makedirs("below/data")
+pathlib.Path("below/data/x.csv").write_text("1")
+texts[100:100] = ["data.csv", "no suffix", "..hidden", "Gr\u00f6\u00dfe.TXT", "below/data/x.csv", "..", "gone.csv"]
+for n_others in (0, 2000):
+    for n in range(n_others):
+        pathlib.Path(f"other {n}").touch()
+    named = Named(ast.parse("y = read(texts)"), {"texts"}, globals())
+    print(*sorted(NamedPaths(named).found()), sep=", ")
+"""
+
+
+def test_files_are_found_by_their_names_among_many_texts(tmp_path: Path) -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", NAMES_IN_LIST], cwd=tmp_path,
+        env=environment(), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    names = "..hidden, Gr\u00f6\u00dfe.TXT, below/data/x.csv, data.csv, no suffix\n"
+    assert told.stdout == 2 * names
+
+
 MODULES = [
     "import importlib\ndef load(name): return importlib.import_module(name)",
     "y = load('plug' + 'in').value()",

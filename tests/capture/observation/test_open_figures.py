@@ -21,6 +21,8 @@ NAMED = "figure 7 of pyplot, which no variable holds: run the cell that draws it
         ([FIGURE, "_ = plt.plot([3, 4])"], True),
         ([f"fig = plt.figure(7); {FIGURE}"], False),
         ([f"{FIGURE}; axes = {{'a': [plt.gca()]}}"], False),
+        ([f"{FIGURE}; rows = [*({{'n': n}} for n in range(900)), [plt.gca()]]"], False),
+        ([f"{FIGURE}; rows = [{{'n': n, 'of': [n]}} for n in range(5000)]"], True),
         ([FIGURE, "plt.close(7)"], False),
         ([f"fig = []; fig.append(fig); {FIGURE}"], True),
     ],

@@ -50,8 +50,9 @@ def values(request: pytest.FixtureRequest) -> list[Any]:
 
 def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have nothing count as plain data."""
-    for module in (walks, named_files, words_of_code, referents):
+    for module in (walks, named_files, referents):
         monkeypatch.setattr(module, "levels_of", lambda _: None)
+    monkeypatch.setattr(words_of_code, "is_plain", lambda _: False)
 
 
 def test_the_same_objects_can_change(values: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,6 +78,12 @@ def test_the_same_files_are_named(
         return set(found.texts), found.is_full, found.calls, found.asks
 
     many = [values, {"many": values}, [[f"{i}.txt" for i in range(900)]] * 20]
+    many += [
+        values * 5,
+        {f"k{i}": v for i, v in enumerate(values * 5)},
+        [{"a": [v]} for v in values * 5],
+    ]
+    many += [["x.csv"] * 1_000 + last for last in ([], ["y.csv"], [Odd([1])])]
     quick = [told(value) for value in [*values, *many]]
     slowly(monkeypatch)
 
