@@ -27,12 +27,14 @@ interface IView {
   readonly model: { readonly document: unknown };
 }
 
+const DEFAULT_PX = 600;
+const LOWEST_PX = 220;
 const DOCUMENTS = /^\s*const docs_json = (\{.*\});$/m;
 const ITEMS = /^\s*const render_items = (\[.*\]);$/m;
 
 /** What stands in descriptions beside models, and holds data alone. */
 const DATA: ReadonlySet<unknown> = new Set(
-  'array bytes date field map ndarray number object set slice typed_array value'.split(' ')
+  'array bytes date expr field map ndarray number object set slice typed_array value'.split(' ')
 );
 /** Models that draw on a canvas or are data of those; none has code, HTML or an address. */
 const MODELS: ReadonlySet<unknown> = new Set(
@@ -52,13 +54,15 @@ const MODELS: ReadonlySet<unknown> = new Set(
     'Legend LegendItem ColorBar Span BoxAnnotation PolyAnnotation Label LabelSet Band Slope Whisker',
     'Arrow NormalHead OpenHead TeeHead VeeHead BoxInteractionHandles AreaVisuals',
     'LinearColorMapper LogColorMapper CategoricalColorMapper EqHistColorMapper',
-    'CategoricalMarkerMapper CategoricalPatternMapper Dodge Jitter'
+    'CategoricalMarkerMapper CategoricalPatternMapper Dodge Jitter Stack CumSum Node',
+    'MercatorAxis MercatorTicker MercatorTickFormatter'
   ].flatMap(names => names.split(' '))
 );
 /** Members that call back, or dress elements of the page. */
 const REFUSED = /^(js_|css_|html_|style|elements$|context_menu$)/;
 /** Tools and their bar: they call back, show HTML, and open addresses. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['toolbar', 'toolbar_location', 'tools']);
+const HAVE_TOOLS: ReadonlySet<unknown> = new Set(['Figure', 'Plot', 'GridPlot']);
 /** Bokeh fetches MathJax for what stands between these. */
 const MATHEMATICS = /\$\$|\\\[|\\\(/;
 
@@ -115,7 +119,10 @@ function drawable(value: unknown): unknown {
   if (members.some(([name]) => REFUSED.test(name))) {
     throw new TypeError('a member that calls back');
   }
-  return Object.fromEntries(members.map(([name, each]) => [name, drawable(each)]));
+  const own = Object.fromEntries(members.map(([name, each]) => [name, drawable(each)]));
+  return value.type === 'object' && HAVE_TOOLS.has(value.name)
+    ? { ...own, attributes: { ...(own.attributes as object | undefined), toolbar_location: null } }
+    : own;
 }
 
 /** The ids of a plot's models count on in a session: here they count from its first. */
@@ -199,11 +206,13 @@ export class BokehPlot {
   private _isDisposed = false;
 }
 
-/** A figure that is wider than its place gets smaller, and keeps its shape. */
+/** A figure that is wider than its place is made as wide, and lower, but not too low to be read. */
 function within(root: Record<string, unknown>, width: number): Record<string, unknown> {
   const attributes = isRecord(root.attributes) ? root.attributes : {};
-  const own = typeof attributes.width === 'number' ? attributes.width : 600;
-  const isScaled = root.name === 'Figure' && own > width && !('sizing_mode' in attributes);
-  const scaling = isScaled ? { sizing_mode: 'scale_width', width: own } : {};
-  return { ...root, attributes: { ...attributes, toolbar_location: null, ...scaling } };
+  const [own, high] = [attributes.width ?? DEFAULT_PX, attributes.height ?? DEFAULT_PX];
+  if (root.name !== 'Figure' || typeof own !== 'number' || typeof high !== 'number') {
+    return root;
+  }
+  const height = Math.min(high, Math.max((high * width) / own, LOWEST_PX));
+  return own > width ? { ...root, attributes: { ...attributes, width, height } } : root;
 }

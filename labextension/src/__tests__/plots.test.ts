@@ -69,8 +69,16 @@ test('a plot comes without its tools', () => {
 
   assert.deepEqual(bokehPlot(bokeh(figure({ toolbar, toolbar_location: 'above' }))), {
     version: '3.9.2',
-    root: figure({})
+    root: figure({ toolbar_location: null })
   });
+});
+
+test('figures in a row have no tools either', () => {
+  const rowOf = (attributes: object): object =>
+    model('Row', 'p1', { children: [figure(attributes), figure(attributes, 2008)] });
+  const tools = { toolbar: model('Toolbar', 'p1017', { tools: [model('HelpTool', 'p1042')] }) };
+
+  assert.deepEqual(bokehPlot(bokeh(rowOf(tools), 'p1'))?.root, rowOf({ toolbar_location: null }));
 });
 
 const CODE = model('CustomJS', 'p9', { code: 'alert()' });
