@@ -151,12 +151,13 @@ class Inputs:
             self.all_variables()
             return
         self.code[id(value)] = value
-        examined = self.examine(value)
-        if id(value) not in self.noted and not _is_made_by_library(value):
-            self.noted.add(id(value))
-            self.note(getattr(value, "__qualname__", "?"), _whole(examined))
         self.follow(names_of_definition(value, self.namespace), bound)
-        self.reached(examined, bound)
+        if not _is_made_by_library(value):  # else what it was reached through told all that it has
+            examined = self.examine(value)
+            if id(value) not in self.noted:
+                self.noted.add(id(value))
+                self.note(getattr(value, "__qualname__", "?"), _whole(examined))
+            self.reached(examined, bound)
         for name in sorted(forward_names(value) & self.namespace.keys()):
             self.variable(name, bound)
 
