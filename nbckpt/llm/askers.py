@@ -6,6 +6,7 @@ import sys
 import threading
 from contextvars import ContextVar, copy_context
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
     import asyncio
@@ -31,6 +32,23 @@ class ChildAsker:
         self.context.run(_asker.set, self)
 
 
+class TaskNumbers:
+    """A number for each task, from 1 on; that of one which has ended is no other's."""
+
+    def __init__(self) -> None:
+        self._numbers: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+        self._last = 0
+        self._lock = threading.Lock()
+
+    def of(self, task: object) -> int:
+        """The number of a task, the next one if it has none."""
+        with self._lock:
+            if (number := self._numbers.get(task)) is None:
+                self._last += 1
+                number = self._numbers[task] = self._last
+            return number
+
+
 _asker: ContextVar[ChildAsker | None] = ContextVar("nbckpt_asker", default=None)
 
 
@@ -38,6 +56,11 @@ def asking_thread() -> object:
     """Something equal for calls of one thread, and of that alone."""
     asker = _asker.get()
     return threading.get_ident() if asker is None else asker.thread
+
+
+def is_of_child() -> bool:
+    """True if a thread asks for a child process."""
+    return _asker.get() is not None
 
 
 def running_task() -> object:

@@ -80,6 +80,12 @@ class RecordLookup:
             self._look()
             return self._index.of_request(request)
 
+    def of_equals(self, step: str, request: Digest) -> Sequence[Record]:
+        """The records of equal requests of one step."""
+        with self._lock:
+            self._look()
+            return self._index.of_equals(step, request)
+
     def of_step(self, step: str) -> Sequence[Record]:
         """The records of a step that were known at the last look, newest first."""
         with self._lock:

@@ -118,6 +118,7 @@ def recording_of(
         cell_id=question.scope.cell_id,
         item=question.occurrence.item,
         nth=question.occurrence.nth,
+        after=question.occurrence.after,
         tags=question.tags,
     )
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from heapq import merge
 from itertools import islice
 from typing import NamedTuple, TypeAlias
 
@@ -11,6 +13,10 @@ from nbckpt.model import Record, is_trusted
 
 Asking: TypeAlias = tuple[str, Digest, int]
 """Step, request, and how many equal ones had begun before."""
+MOST_LATEST = 200
+"""Recordings of a step that are known as its latest."""
+GAP = 32
+"""Numbers without a recording after which no more are looked for: so many may be in flight."""
 
 
 class Index:
@@ -29,6 +35,9 @@ class Index:
         self._ids: set[str] = set()
         self._strange: set[str] = set()
         self._of_requests: dict[str, str | list[str]] | None = None
+        self._latest: dict[str, deque[tuple[int, str]]] = {}
+        self._step: str | None = None
+        self._of_step: deque[tuple[int, str]] = deque()
 
     def take(self, records: Iterable[Record]) -> None:
         """Know these as well; what is known already does no harm."""
@@ -47,8 +56,14 @@ class Index:
                 items.take(record)
             if self._found.setdefault(asking, record) is not record:
                 self._more.setdefault(asking, []).append(record)
-            elif self._of_requests is not None:
+                continue
+            if self._of_requests is not None:
                 _note(self._of_requests, asking)
+            if record["step"] != self._step:  # most come after one of the same step
+                self._step = record["step"]
+                function = _function_of(self._step)
+                self._of_step = self._latest.setdefault(function, deque(maxlen=MOST_LATEST))
+            self._of_step.append((len(self._found), asking))
 
     def _replace(self, asking: str, record: Record) -> None:
         """Hold what a journal says, which is small, instead of what this session wrote into it."""
@@ -74,10 +89,27 @@ class Index:
         askings = [found] if isinstance(found, str) else found
         return [record for a in askings for record in (self._found[a], *self._more.get(a, ()))]
 
+    def of_equals(self, step: str, request: Digest) -> list[Record]:
+        """The recordings of equal calls of one step, by their numbers; not beyond a long gap."""
+        found, number, missing = list[Record](), 0, 0
+        while missing < GAP:
+            record = self._found.get(_text(step, request, number))
+            missing = missing + 1 if record is None else 0
+            number += 1
+            if record is not None:
+                found.append(record)
+        return found
+
     def latest(self, step: str, most: int) -> list[Record]:
-        """The latest recordings of a step, and of those whose names begin as its does."""
-        latest = (a for a in reversed(self._found) if a.partition(" ")[2].startswith(step))
-        return [self._found[asking] for asking in islice(latest, most)]
+        """The latest recordings of a step, and of those whose names begin as its does.
+
+        Not by going through all: each new step asks for them once. `most` is at most `MOST_LATEST`.
+        """
+        function = _function_of(step)
+        found = [own for name, own in self._latest.items() if name.startswith(function)]
+        latest = (asking for _, asking in merge(*map(reversed, found), reverse=True))
+        named = (asking for asking in latest if asking.partition(" ")[2].startswith(step))
+        return [self._found[asking] for asking in islice(named, most)]
 
     def is_strange(self, asking: Asking) -> bool:
         """True if there is an answer that cannot be given, because it is not trusted."""
@@ -97,6 +129,12 @@ class Index:
         more = (record for records in self._more.values() for record in records)
         found = [record for record in (*self._found.values(), *more) if record["step"] == step]
         return sorted(found, key=_time, reverse=True)
+
+
+def _function_of(step: str) -> str:
+    """What stands before the arguments, of a call of a function: each call is a step of its own."""
+    name, bracket, _ = step.partition("(")
+    return name + bracket
 
 
 def _text(step: str, request: Digest, occurrence: int) -> str:

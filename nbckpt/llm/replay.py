@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from nbckpt.config.record_hosts import fields_of
+from nbckpt.digests import Digest
 from nbckpt.errors import TRUST_IT, NbckptError
 from nbckpt.llm import nearest
 from nbckpt.llm.answer_owners import AnswerOwners
@@ -15,15 +16,20 @@ from nbckpt.llm.growing_objects import GrowingObjects
 from nbckpt.llm.http_request import RecordedResponse
 from nbckpt.llm.moved_answers import MovedAnswers
 from nbckpt.llm.near_misses import NearMisses
+from nbckpt.llm.occurrence import Occurrence
 from nbckpt.llm.question import Question
 from nbckpt.llm.record_lookup import RecordLookup
+from nbckpt.llm.step_scope import Scope
 from nbckpt.model import Record
+from nbckpt.timeline.events import ENDED
 from nbckpt.timeline.recordings import RECORDING, recording_from
 
 if TYPE_CHECKING:
     from nbckpt.session.session import Session
 
 _COMPARED = 50
+_CALLS = "model_calls"
+"""The event of a run of a step that ended, however: nothing of it is in flight."""
 
 
 class ReplayLookup:
@@ -41,10 +47,36 @@ class ReplayLookup:
         self._session = session
         self._records = RecordLookup(session, RECORDING)
         self.append = self._records.append
-        self.place = self._records.place
         self._moved = MovedAnswers(session, self._records.of_request)
         self.near_misses = NearMisses(session, self._records.latest)
         self.growing = GrowingObjects(session, self._records.latest)
+
+    def place(self, within: Scope, request: Digest) -> Occurrence:
+        """The place of a request that begins now among its equals."""
+        if within.has_items:
+            return self._records.place(within, request)
+        number, call = within.number_among(
+            request,
+            lambda: self._records.of_equals(within.step, request),
+            lambda: self._was_cut(within),
+        )
+        return Occurrence(number, call=call)
+
+    def _was_cut(self, within: Scope) -> bool:
+        """True if the run before this of a step died: some of its calls may have been in flight."""
+        session = self._session
+        latest = self._records.latest(within.step, _COMPARED)
+        earlier = (r for r in latest if r["step"] == within.step and r["created_at"] < within.began)
+        before = next(earlier, None)
+        if before is None or before["session"] == session.id:
+            return False
+        for event in reversed(session.store.records("event")):
+            if event["at"] < before["created_at"]:
+                break
+            is_of_step = event["event"] == _CALLS and event.get("name") == within.step
+            if is_of_step or (event["event"] == ENDED and event["session"] == before["session"]):
+                return False
+        return True
 
     def answer(self, question: Question) -> Landed | None:
         """The kept answer to a call; None if there is none that can be read."""

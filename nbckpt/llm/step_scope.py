@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakSet
 
-from nbckpt.llm.askers import current_task
+from nbckpt.llm.askers import TaskNumbers, current_task
 from nbckpt.llm.flights import Flights
 from nbckpt.llm.occurrence import EqualCalls
+from nbckpt.llm.predecessors import AskedCall, Askers
 from nbckpt.llm.waiting import wait
+from nbckpt.runtime import clock
 
 if TYPE_CHECKING:
-    import asyncio
+    from nbckpt.model import Record
 
 MOST_REPEATED = 200
 MOST_LISTED = 500
@@ -65,6 +67,10 @@ class Scope:
         with an empty name.
     flights
         What is in flight, where equal calls may share an answer.
+    began
+        When, in seconds since 1970.
+    askers
+        Its tasks and threads that ask.
     """
 
     step: str
@@ -86,9 +92,11 @@ class Scope:
             WeakSet() if self.around is None else self.around.said_all
         )
         self._task = current_task()
-        self._tasks: WeakKeyDictionary[asyncio.Task[Any], int] = WeakKeyDictionary()
+        self._tasks = TaskNumbers()
         self._equals = EqualCalls()
         self.flights = Flights()
+        self.began = clock.now()
+        self.askers = Askers()
 
     def of_item(self, item: str) -> Scope:
         """One item's scope within this one: equal calls of two items are told apart by it."""
@@ -116,8 +124,7 @@ class Scope:
         task = current_task()
         if task is None or task is self._task:
             return 0
-        with self._lock:
-            return self._tasks.setdefault(task, len(self._tasks) + 1)
+        return self._tasks.of(task)
 
     def next_pass(self) -> str:
         """Prefix that tells a loop's items from equal ones of other loops; empty for the first."""
@@ -130,6 +137,15 @@ class Scope:
         Reserved when a call begins, so that equal requests in flight at once differ.
         """
         return self._equals.reserve(request)
+
+    def number_among(
+        self,
+        request: str,
+        recorded: Callable[[], Iterable[Record]],
+        was_cut: Callable[[], bool],
+    ) -> tuple[int, AskedCall]:
+        """As `reserve`, of a call that is known by what its task or thread asked before."""
+        return self.askers.number(request, self._equals, recorded, was_cut)
 
     def give_back(self, request: str, occurrence: int) -> None:
         """Note that a call was not answered: the next equal one, a retry, stands in its place."""

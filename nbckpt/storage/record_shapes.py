@@ -97,7 +97,7 @@ _TEXTS = (
     *("id", "name", "branch", "session", "notebook", "state", "tag", "note", "function", "code"),
     *("arguments", "request", "provider", "endpoint", "model", "url", "price", "summary", "item"),
     *("question", "preview", "text", "user", "host", "through", "made_by", "value", "reason"),
-    "what",
+    *("what", "after"),
 )
 _COUNTS = (
     *("occurrence", "attempts", "count", "nth", "shared", "status", "size_bytes", "failures"),

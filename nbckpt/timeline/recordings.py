@@ -65,6 +65,9 @@ class Recording(NamedTuple):
         How many equal requests that item had begun before.
     shared
         How many equal requests waited for this answer instead of being sent.
+    after
+        Digest of the call of the step that its task or thread made before, and how many equal ones
+        followed that; empty if there was none.
     """
 
     id: str
@@ -100,6 +103,7 @@ class Recording(NamedTuple):
     item: str = ""
     nth: int = 0
     shared: int = 0
+    after: str = ""
 
 
 PLACING = ("created_at", "id", "step", "request", "occurrence", "state", "position")

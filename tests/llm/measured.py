@@ -1,10 +1,12 @@
 """What recording and replaying add to a call: ``python -m tests.llm.measured``.
 
 Calls with and without nbckpt alternate, so that whatever else the machine does meets both.
+``--recordings 100000`` measures an empty store and one with so many by turns, and compares them.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import os
@@ -13,8 +15,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +30,7 @@ from nbckpt.steps import current_session
 from nbckpt.storage.store import Store
 from nbckpt.testing import Provider
 from tests.llm.asking import ask, body
+from tests.llm.test_many import fill
 
 PAIRS = 300
 AT_ONCE = 200
@@ -60,7 +64,7 @@ def row(name: str, plain: list[float], recorded: list[float], goal: str) -> str:
     return f"{name:32} {a:8.2f} {b:8.2f} {added:+8.2f} ms   {goal}"
 
 
-def first_token(provider: Provider, client: httpx.Client, n: int) -> float:
+def first_token(provider: Provider, client: httpx.Client, n: object) -> float:
     """Seconds to the first piece of a stream."""
     asked = body(f"stream {n}", stream=True)
     began = time.perf_counter()
@@ -128,8 +132,88 @@ def synced(folder: Path) -> float:
     return statistics.median(times)
 
 
+@contextmanager
+def session_on(folder: Path) -> Iterator[None]:
+    """The session that is open, on a store, for the block."""
+    store = Store.open(folder)
+    current_session.begin(Session(store, {"__name__": "__main__"}, notebook="measured"))
+    try:
+        yield
+    finally:
+        current_session.end()
+        store.close()
+
+
+def first_answers(provider: Provider, folder: Path) -> dict[str, float]:
+    """Seconds of the first call and the first replay of a session, which look at all recordings."""
+    url = f"{provider.url}/v1/chat/completions"
+    with httpx.Client() as client, session_on(folder), scope.recording("off"):
+        client.post(url, json=body("a connection"))
+        asked = body(f"first {time.perf_counter()}")
+        took = {}
+        for name in ("first call of a session", "first replay of a session"):
+            with scope.entered("first"), scope.recording():
+                took[name] = timed(lambda: client.post(url, json=asked))
+    return took
+
+
+def of_store(provider: Provider, folder: Path, turn: str, n: int) -> dict[str, list[float]]:
+    """Seconds that nbckpt adds to each of `n` calls, in a session on a store."""
+    found = {}
+    url = f"{provider.url}/v1/chat/completions"
+    with session_on(folder), httpx.Client() as raw:
+        with openai.OpenAI(base_url=f"{provider.url}/v1", api_key="offline") as client:
+            with scope.entered("calls"):
+                found["a call (openai)"] = pairs(
+                    lambda i: timed(lambda: ask(client, f"{turn} {i}")), n
+                )
+            with scope.entered("samples"):
+                found["an equal call"] = pairs(
+                    lambda _: timed(lambda: ask(client, f"equal {turn}")), n
+                )
+        with scope.entered("streams"):
+            found["first token of a stream"] = pairs(
+                lambda i: first_token(provider, raw, f"{turn} {i}"), n
+            )
+
+        def new_step(i: int) -> float:
+            with scope.entered(f"step of {turn} {i}"):
+                return timed(lambda: raw.post(url, json=body(f"new {turn} {i}")))
+
+        found["a call of a new step"] = pairs(new_step, n)
+        found["a replay, over a parsed answer"] = replayed(n)
+    return {name: [b - a for a, b in zip(*both, strict=True)] for name, both in found.items()}
+
+
+def compare(recordings: int, rounds: int = 4, n: int = 40) -> None:
+    """Measure an empty store and a full one by turns, and print a table."""
+    added: dict[str, tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
+    with tempfile.TemporaryDirectory() as folder, Provider() as provider:
+        stores = Path(folder, "empty"), Path(folder, "full")
+        synced_at_once, os.fdatasync = os.fdatasync, lambda _: None
+        print(
+            f"{recordings} recordings written in {timed(lambda: fill(stores[1], recordings)):.0f} s"
+        )
+        os.fdatasync = synced_at_once
+        for turn in range(rounds):
+            for place, store in enumerate(stores):
+                for name, took in first_answers(provider, store).items():
+                    added[name][place].append(took)
+                for name, times in of_store(provider, store, f"{turn} {place}", n).items():
+                    added[name][place].extend(times)
+    print(f"{'added, ms (medians)':32} {'empty':>8} {recordings:>8}")
+    for name, (empty, full) in added.items():
+        a, b = statistics.median(empty) * 1e3, statistics.median(full) * 1e3
+        print(f"{name:32} {a:8.2f} {b:8.2f} {b - a:+8.2f} ms")
+
+
 def main() -> None:
     """Measure, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--recordings", type=int, default=0)
+    if recordings := parser.parse_args().recordings:
+        compare(recordings)
+        return
     print(f"{'':32} {'without':>8} {'with':>8} {'added':>8}      goal")
     with tempfile.TemporaryDirectory() as folder, Provider() as provider:
         print(f"{'fdatasync of 2 KB':32} {synced(Path(folder)) * 1e3:8.2f}")

@@ -21,6 +21,8 @@ from tests.running import environment
 
 MANY = 100_000
 SESSIONS = 5
+AT_ONCE = 100
+"""Records that are written together: each is a line all the same."""
 HEADERS = [(f"x-of-the-provider-{n}", "abcdefgh" * 4) for n in range(12)]
 
 LOOK = """
@@ -56,7 +58,7 @@ print(json.dumps([opened, grown, first, others[len(others) // 2]]))
 def fill(path: Path, count: int) -> None:
     """Make a store as sessions leave it that ask a model one question after the other."""
     for session in range(SESSIONS):
-        store = Store.open(path)
+        store, records = Store.open(path), []
         for n in range(session * count // SESSIONS, (session + 1) * count // SESSIONS):
             text = digest_of(str(n)) * 12
             blob = store.put_blob([text.encode(), memoryview(f"{n} {text}".encode())])
@@ -70,7 +72,11 @@ def fill(path: Path, count: int) -> None:
                 created_at=1.7e9 + n,
                 summary=text[:200],
             )
-            store.append([recording_record(one)]).result()
+            records.append(recording_record(one))
+            if len(records) == AT_ONCE:
+                store.append(records).result()
+                records = []
+        store.append(records).result()
         store.close()
 
 

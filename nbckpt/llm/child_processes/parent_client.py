@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import threading
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from nbckpt.errors import BudgetError, ReplayError
 from nbckpt.llm import scope
-from nbckpt.llm.askers import running_task
+from nbckpt.llm.askers import TaskNumbers, running_task
 from nbckpt.llm.child_processes.ipc_frames import ParentAddress
 from nbckpt.llm.child_processes.parent_link import ParentLink
 from nbckpt.llm.child_processes.proxied_call import ProxiedCall
@@ -34,7 +33,7 @@ class ParentClient:
         self._address = address
         self._link: ParentLink | None = None
         self._making = threading.Lock()
-        self._tasks: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+        self._tasks = TaskNumbers()
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self._begin_again_in_child)
 
@@ -52,7 +51,7 @@ class ParentClient:
             "tags": here.tags,
             "coalesce": here.coalesce,
             "thread": threading.get_ident(),
-            "task": None if task is None else self._tasks.setdefault(task, len(self._tasks) + 1),
+            "task": None if task is None else self._tasks.of(task),
             "blocks": blocks,
         }
         if (link := self._linked()) is None:
@@ -127,7 +126,7 @@ class ParentClient:
             return self._link
 
     def _begin_again_in_child(self) -> None:
-        self._making = threading.Lock()
+        self._making, self._tasks = threading.Lock(), TaskNumbers()
         link, self._link = self._link, None
         if link is not None:
             link.forget()
