@@ -11,6 +11,7 @@ from types import FrameType
 from typing import NamedTuple
 
 from nbckpt.capture.observation.folder_looks import EntriesOf, matches_of
+from nbckpt.text.secret_texts import redacted
 
 MAX_WORDS = 2_000
 """Words of one command line to look for on the disk."""
@@ -153,8 +154,10 @@ class Asked:
                 continue
             if word.is_pattern:
                 pattern = _joined(folder, word.text)
-                self.patterns[pattern] = None
-                for match in matches_of(pattern):
+                matches = list(matches_of(pattern))
+                if matches or not _holds_secret(pattern):
+                    self.patterns[pattern] = None
+                for match in matches:
                     self._path(match, program, options)
             else:
                 self._path(_joined(folder, word.text), program, options)
@@ -167,7 +170,7 @@ class Asked:
             self.files[path] = None
             if program in ("stat", "date", "make") or _tells(program, options):
                 self.looks["time", path] = None
-        elif program in _ABSENT:
+        elif program in _ABSENT and not _holds_secret(path):
             self.files[path] = None
 
     def _folder(self, path: str, program: str, options: list[str]) -> None:
@@ -183,6 +186,11 @@ class Asked:
             self.looks["names", path] = None
         else:
             self.listed[path] = None
+
+
+def _holds_secret(path: str) -> bool:
+    """True if a word that names no file is given to a command to be kept from others."""
+    return redacted(path) != path
 
 
 def terminal_of(frame: FrameType | None) -> tuple[object, object]:

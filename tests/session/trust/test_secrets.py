@@ -23,6 +23,7 @@ KEY = "MY_API_KEY"
 VALUE = "zq8f-Lk2vN0xTe5uWb7c"
 PASSWORD = "correct-horse-battery"
 
+_PLOT = "import io, matplotlib; matplotlib.use('agg')\nimport matplotlib.pyplot as plt\n"
 PLACES = {
     "a variable": "x = S",
     "an annotated variable": "x: str = S",
@@ -63,6 +64,52 @@ PLACES = {
     "the environment": "import os\nos.environ['OTHER_TOKEN'] = S + '9'\nx = 1",
     "the command line": "import sys\nsys.argv.append(S)\nx = 1",
     "a client": "import openai\nx = openai.OpenAI(api_key=S)",
+    "an HTTP client": "import httpx\nx = httpx.Client(headers={'x-api-key': S})",
+    "a header in base64": "import base64\n"
+    "x = {'Authorization': 'Basic ' + base64.b64encode(f'me:{S}'.encode()).decode()}",
+    "a database's address": "x = f'postgresql://me:{S}@db:5432/x'",
+    "arguments of a tool": "import json\n"
+    "x = {'tool_calls': [{'function': {'arguments': json.dumps({'k': S})}}]}",
+    "a secret of pydantic": "import pydantic\nx = pydantic.SecretStr(S)",
+    "a default of settings": "import pydantic\nclass M(pydantic.BaseModel):\n"
+    "    k: pydantic.SecretStr = pydantic.SecretStr(S)\nx = M()",
+    "a docstring": "def x(): return 1\nx.__doc__ = f'Asks with {S}.'",
+    "an error's note": "x = ValueError('a'); x.add_note(S)",
+    "a group of errors": "x = ExceptionGroup('a', [ValueError(S)])",
+    "an error's cause": "try:\n    try: raise KeyError(S)\n"
+    "    except KeyError as e: raise ValueError('b') from e\nexcept ValueError as e: x = e",
+    "a printed traceback": "import traceback\nx = 1\ntry: raise ValueError(S)\n"
+    "except ValueError: traceback.print_exc()",
+    "a log": "import logging\nx = 1\nlogging.warning(S)",
+    "the magic of the environment": "%env OTHER_TOKEN={S}9\nx = 1",
+    "a process's arguments": "import subprocess, sys\n"
+    "x = subprocess.run([sys.executable, '-c', 'import sys; print(sys.argv[1])', S, S + '*'],"
+    " capture_output=True, text=True).stdout",
+    "a shell's command": "x = !echo {S}",
+    "a figure's title": f"{_PLOT}x, axes = plt.subplots(); axes.set_title(S); plt.close(x)",
+    "a drawing's text": f"{_PLOT}from IPython.display import SVG, display\n"
+    "f, axes = plt.subplots(); axes.set_title(S); b = io.StringIO()\n"
+    "f.savefig(b, format='svg', metadata={'Title': S, 'Date': None}); plt.close(f)\n"
+    "del f, axes\nx = 1\ndisplay(SVG(b.getvalue()))",
+    "a picture's metadata": f"{_PLOT}from IPython.display import Image, display\n"
+    "f, axes = plt.subplots(); b = io.BytesIO()\n"
+    "f.savefig(b, format='png', metadata={'Title': S}); plt.close(f)\n"
+    "del f, axes\nx = 1\ndisplay(Image(b.getvalue()))",
+    "markdown": "from IPython.display import Markdown, display\nx = 1\n"
+    "display(Markdown(f'|a|\\n|-|\\n|{S}|'))",
+    "JSON": "from IPython.display import JSON, display\nx = 1\ndisplay(JSON({'k': [S]}))",
+    "a widget": "import ipywidgets\nx = ipywidgets.Password(value=S)",
+    "a column": "import pandas as pd\nx = pd.DataFrame({S: [1]})",
+    "an index": "import pandas as pd\nx = pd.Series([1], index=[S])",
+    "a category": "import pandas as pd\nx = pd.Series([S, S, 'b']).astype('category')",
+    "an enumeration": "import enum\nclass x(enum.Enum):\n    a = S",
+    "a pattern": "import re\nx = re.compile(S)",
+    "a bytearray": "x = bytearray(S.encode())",
+    "an array of bytes": "import numpy as np\nx = np.frombuffer(S.encode(), dtype=np.uint8).copy()",
+    "an iterator": "x = iter([S, 'b'])",
+    "a cache": "import functools\n@functools.cache\ndef x(k): return k\nx(S)",
+    "a file of settings": "import configparser\nx = configparser.ConfigParser()\nx['a'] = {'k': S}",
+    "a namespace": "import types\nx = types.SimpleNamespace(k=S)",
 }
 
 
@@ -270,6 +317,30 @@ def test_a_request_holds_no_key_in_any_field(shell: Any, provider: Provider) -> 
     assert "hi" in text
     for secret in ("urlpass77", "opaque1234value", "other5678value", "field9012value"):
         assert secret not in text
+
+
+def test_what_a_model_gives_back_of_a_secret_is_not_written(
+    shell: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called = {"type": "function", "function": {"name": "send", "arguments": {"key": VALUE}}}
+    with Provider(answer=lambda _: json.dumps({"tool_calls": [called], "said": VALUE})) as provider:
+        for name, value in provider.environment().items():
+            monkeypatch.setenv(name, value)
+        for source in (
+            "import json, openai, os\nclient = openai.OpenAI()",
+            "%%checkpoint ask\nsaid = [{'role': 'user', 'content': 'hi'}]\n"
+            "a = client.chat.completions.create(model='m', messages=said)\n"
+            "called = json.loads(a.choices[0].message.content)['tool_calls']\na",
+            "%%checkpoint stream\nparts = [e.choices[0].delta.content or '' for e in"
+            " client.chat.completions.create(model='m', messages=said, stream=True)]\n"
+            "text = ''.join(parts)",
+        ):
+            assert shell.run_cell(source, store_history=True).success
+        assert shell.user_ns["called"] == [called]
+        assert VALUE in shell.user_ns["text"]
+        current_session.session().wait()
+
+    assert holding(Path(".nbckpt"), VALUE) == set()
 
 
 def test_a_search_finds_what_stands_in_cells_and_data_and_names_no_secret(
