@@ -245,7 +245,12 @@ class Unread(Mapping[str, Any]):
         """The member, or `default`: quicker than by way of a `KeyError`."""
         if name in self._members:
             return self._members[name]
-        return default if name in self._settled else self.whole().get(name, default)
+        if name in self._settled:
+            return default
+        text = self._text  # in which no string holds this: its quotes are escaped
+        if isinstance(text, bytes) and b'"%b":' % name.encode() not in text:
+            return default
+        return self.whole().get(name, default)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.whole())

@@ -70,6 +70,16 @@ def test_what_places_a_checkpoint_is_there_without_the_rest() -> None:
     assert record["kind"] == "checkpoint"
 
 
+def test_a_member_that_no_line_names_is_not_looked_for_in_all_of_it() -> None:
+    record = read_text(written(checkpoint_record(made(source='d = {"carried":1}'))))
+
+    assert isinstance(record, Unread)
+    assert record.get("carried") is None
+    assert not record.is_read
+    assert record.get("blob", "nowhere") == "nowhere"  # but its variables have one
+    assert record.is_read
+
+
 @pytest.mark.parametrize("state", ["done", "failed", "partial"])
 def test_a_line_of_an_older_nbckpt_has_its_state_behind_the_cell(state: State) -> None:
     members = dict(checkpoint_record(made(state=state)))
