@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import builtins
 import compileall
+import contextlib
 import functools
 import gc
 import importlib
@@ -162,7 +163,8 @@ def interruptible() -> Iterator[None]:
     IPython imports `stack_data` for the first traceback that it shows. Where one comes into that, a
     half of it stays for all later tests.
     """
-    importlib.import_module("stack_data")
+    with contextlib.suppress(ImportError):  # IPython 7 has none
+        importlib.import_module("stack_data")
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

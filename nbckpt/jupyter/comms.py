@@ -34,6 +34,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from nbckpt.jupyter.comm_managers import comm_manager, create_comm
 from nbckpt.jupyter.parent_message import running_cell
 from nbckpt.version import __version__
 
@@ -65,18 +66,14 @@ class Comms:
         """Be there for pages, and tell those that are open."""
         if not self._has_kernel:
             return
-        from comm import get_comm_manager  # a kernel has it
-
         self._cells.loads = running_cell(self._cells.shell)
-        get_comm_manager().register_target(TARGET, self._opened)
+        comm_manager().register_target(TARGET, self._opened)
         self.announce()
 
     def announce(self) -> str | None:
         """Open a new event comm instead of the old one; its id, None where there is no kernel."""
         if not self._has_kernel:
             return None
-        from comm import create_comm
-
         before = self._events
         comm_id = EVENTS + os.urandom(8).hex()
         self._events = create_comm(target_name=TARGET, comm_id=comm_id, data=dict(_VERSIONS))
@@ -88,9 +85,7 @@ class Comms:
         """Tell the pages that nbckpt is there no more."""
         if self._events is None:
             return
-        from comm import get_comm_manager
-
-        manager = get_comm_manager()
+        manager = comm_manager()
         targets = getattr(manager, "targets", {})  # xeus does not tell, and takes none away
         if targets.get(TARGET) == self._opened:
             manager.unregister_target(TARGET, self._opened)

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from IPython.core.completer import (
-    CompletionContext,
-    SimpleCompletion,
-    SimpleMatcherResult,
-    context_matcher,
-)
 from IPython.core.interactiveshell import InteractiveShell
 
 from nbckpt.errors import NbckptError
@@ -63,6 +57,7 @@ class Completion:
     def __init__(self, shell: InteractiveShell, session: Session) -> None:
         self._shell = shell
         self._session = session
+        self._matchers, self._matcher = _place_and_matcher(shell.Completer, self.completions)
         self._named: dict[str, Callable[[], Iterable[str]]] = {
             CHECKPOINT: self._refs,
             BRANCH: self._branches,
@@ -77,25 +72,12 @@ class Completion:
 
     def attach(self) -> None:
         """Be asked by the shell at each Tab."""
-        self._shell.Completer.custom_matchers.append(self.match)
+        self._matchers.append(self._matcher)
 
     def detach(self) -> None:
         """Be asked no more."""
-        if self.match in self._shell.Completer.custom_matchers:
-            self._shell.Completer.custom_matchers.remove(self.match)
-
-    @context_matcher(identifier="nbckpt", priority=200)  # type: ignore[untyped-decorator,unused-ignore]
-    def match(self, context: CompletionContext) -> SimpleMatcherResult:
-        """Completions that fit at the cursor; none where the line is not one of ours."""
-        fragment, texts = self.completions(context.text_until_cursor)
-        found = [SimpleCompletion(text=text, type="nbckpt") for text in texts]
-        return {
-            "completions": found,
-            "matched_fragment": fragment,
-            "ordered": True,
-            # Files and Python names stay out of the list where something of ours fits.
-            "suppress": bool(found),
-        }
+        if self._matcher in self._matchers:
+            self._matchers.remove(self._matcher)
 
     def completions(self, text: str) -> tuple[str, list[str]]:
         """Fragment at the end of a line's beginning, and the texts that may complete it."""
@@ -173,6 +155,47 @@ class Completion:
         from nbckpt.session.history.summaries import user_names
 
         return [f"{name}=" for name in user_names(s.timeline.manifest(checkpoint.id))]
+
+
+def _place_and_matcher(
+    completer: Any, completions: Callable[[str], tuple[str, list[str]]]
+) -> tuple[list[Any], Any]:
+    """Where a completer has who it asks, and what it is to ask for what fits at the cursor."""
+    try:
+        from IPython.core.completer import SimpleCompletion, context_matcher
+    except ImportError:  # before IPython 8.6
+        return completer.magic_arg_matchers, _matcher_of_lines(completer, completions)
+
+    @context_matcher(identifier="nbckpt", priority=200)  # type: ignore[untyped-decorator,unused-ignore]
+    def match(context: Any) -> dict[str, Any]:
+        fragment, texts = completions(context.text_until_cursor)
+        found = [SimpleCompletion(text=text, type="nbckpt") for text in texts]
+        return {
+            "completions": found,
+            "matched_fragment": fragment,
+            "ordered": True,
+            # Files and Python names stay out of the list where something of ours fits.
+            "suppress": bool(found),
+        }
+
+    return completer.custom_matchers, match
+
+
+def _matcher_of_lines(
+    completer: Any, completions: Callable[[str], tuple[str, list[str]]]
+) -> Callable[[str], list[str]]:
+    """What is asked for all that may stand for the last word of a line, which it splits itself."""
+
+    def match(_: str) -> list[str]:
+        line = completer.text_until_cursor
+        word = completer.splitter.split_line(line)
+        fragment, texts = completions(line)
+        if not fragment.endswith(word):
+            return []
+        before = len(fragment) - len(word)
+        return [text[before:] for text in texts]
+
+    return match
 
 
 def _settings() -> Iterable[str]:

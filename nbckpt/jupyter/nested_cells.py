@@ -6,11 +6,13 @@ cell's go, or, where nobody is to see them, nowhere.
 
 from __future__ import annotations
 
+import io
 import signal
 import sys
 import threading
+import tokenize
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
@@ -20,6 +22,12 @@ from nbckpt.runtime.user_code_errors import user_code_errors
 
 _UNDERSCORES = ("_", "__", "___")
 _NOTHING = object()
+_NO_CODE = frozenset(
+    {
+        *(tokenize.ENDMARKER, tokenize.NEWLINE, tokenize.NL, tokenize.COMMENT),
+        *(tokenize.INDENT, tokenize.DEDENT),
+    }
+)
 
 
 def awaits(shell: InteractiveShell, source: str) -> bool:
@@ -73,6 +81,16 @@ def _error(result: Any) -> BaseException | None:
     return error if isinstance(error, BaseException) else None
 
 
+def _ends_in_semicolon(source: str) -> bool:
+    """True of code whose result is not to be shown, as IPython has it (`DisplayHook.quiet`)."""
+    last = ""
+    with suppress(tokenize.TokenError):
+        for token in tokenize.generate_tokens(io.StringIO(source).readline):
+            if token.type not in _NO_CODE:
+                last = token.string
+    return last == ";"
+
+
 @contextmanager
 def _inside(shell: InteractiveShell, source: str) -> Iterator[None]:
     """Keep the shell's knowledge of the outer cell while another one runs."""
@@ -80,8 +98,7 @@ def _inside(shell: InteractiveShell, source: str) -> Iterator[None]:
     outer, number = hook.exec_result, hook.prompt_count
     names = [f"_{number}"]
     kept = {name: shell.user_ns[name] for name in names if name in shell.user_ns}
-    is_quiet = hook.semicolon_at_end_of_expression
-    with _instead(hook, "quiet", lambda: is_quiet(source)):
+    with _instead(hook, "quiet", lambda: _ends_in_semicolon(source)):
         try:
             yield
         finally:

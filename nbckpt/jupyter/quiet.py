@@ -10,6 +10,9 @@ from nbckpt.fingerprint.user_names import Own
 class QuietWidget(anywidget.AnyWidget, Own):
     """A widget that can be asked on the thread of a subshell."""
 
+    _ipython_display_ = None
+    """That of ipywidgets 7 shows no text where no widget can be shown."""
+
     def open(self) -> None:
         """Open the comm."""
         super().open()

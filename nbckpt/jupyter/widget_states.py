@@ -13,6 +13,7 @@ from typing import Any
 from nbckpt.capture.observation.shown_widgets import VIEW
 from nbckpt.fingerprint.referents import held_by
 from nbckpt.fingerprint.values.widgets import callbacks_of, may_hold_widgets
+from nbckpt.jupyter.comm_managers import comm_manager, create_comm
 from nbckpt.runtime.user_code_errors import user_code_errors, user_code_errors_ignored
 
 _PROTOCOL = "2.1.0"
@@ -64,10 +65,8 @@ def of_live_one(output: Mapping[str, Any], live_ids: Mapping[str, str]) -> Mappi
 
 def show(states: Mapping[str, Any]) -> None:
     """Have the page know the models of these states, if nothing else has told it of them."""
-    from comm import create_comm, get_comm_manager
-
     for model_id, model in states.items():
-        if model_id in getattr(get_comm_manager(), "comms", ()):
+        if model_id in getattr(comm_manager(), "comms", ()):
             continue
         with user_code_errors_ignored():  # a page without widgets shows the text
             buffers = model.get("buffers") or []

@@ -13,6 +13,7 @@ from nbckpt.capture.selection import Selection
 from nbckpt.errors import StoreError, UsageError
 from nbckpt.fingerprint.user_names import Own
 from nbckpt.model import Cell
+from nbckpt.runtime.cell_frames import is_of_cell
 from nbckpt.runtime.interrupts import held
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
@@ -90,7 +91,7 @@ class checkpoint(Own):  # noqa: N801  # reads as a verb: with nbckpt.checkpoint(
     def __enter__(self) -> Step:
         session = current_session.session()
         frame = sys._getframe(1)  # noqa: SLF001  # the `with` statement's own frame
-        if frame.f_globals is not session.namespace or frame.f_code.co_name != "<module>":
+        if not is_of_cell(frame, session.namespace):
             message = (
                 f"checkpoint {self._request.name!r} is inside a function: "
                 "use it at the top level, where its variables are the notebook's"

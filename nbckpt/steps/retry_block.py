@@ -18,6 +18,7 @@ from types import FrameType, TracebackType
 from nbckpt.errors import NbckptError, UsageError, line_of
 from nbckpt.fingerprint.user_names import Own
 from nbckpt.model import AUTOMATIC, Checkpoint
+from nbckpt.runtime.cell_frames import is_of_cell
 from nbckpt.session.moves import namespace_restore, unsaved
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
@@ -225,7 +226,7 @@ def _brief(error: BaseException) -> str:
 
 
 def _require_top_level(frame: FrameType, session: Session) -> None:
-    if frame.f_globals is session.namespace and frame.f_code.co_name == "<module>":
+    if is_of_cell(frame, session.namespace):
         return
     message = (
         "nbckpt.recover is inside a function: "

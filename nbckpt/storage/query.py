@@ -106,8 +106,14 @@ def relation(
     if answer is None:
         message = "this SQL gives no table to show; end it with a select"
         raise UsageError(message)
+    _CURSORS[answer] = cursor
     return answer
 
+
+_CURSORS: weakref.WeakKeyDictionary[duckdb.DuckDBPyRelation, duckdb.DuckDBPyConnection] = (
+    weakref.WeakKeyDictionary()
+)
+"""Of each answer that somebody has: before DuckDB 1.4 it is closed with its cursor."""
 
 _CONNECTIONS: weakref.WeakKeyDictionary[Store, tuple[int, duckdb.DuckDBPyConnection]] = (
     weakref.WeakKeyDictionary()

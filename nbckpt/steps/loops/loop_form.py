@@ -10,6 +10,7 @@ from types import FrameType
 from nbckpt.digests import digest_of
 from nbckpt.errors import UsageError
 from nbckpt.fingerprint.code import nodes_of
+from nbckpt.runtime.cell_frames import is_of_cell
 from nbckpt.runtime.source_trees import parse
 
 
@@ -49,7 +50,7 @@ def require_top_level(name: str, frame: FrameType, namespace: Mapping[str, objec
     UsageError
         If it is inside a function: what its items made would be lost with the function.
     """
-    if frame.f_globals is namespace and frame.f_code.co_name == "<module>":
+    if is_of_cell(frame, namespace):
         return
     message = (
         f"checkpoint {name!r}: `track` is inside a function: "
