@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from packaging.utils import canonicalize_name
 
 from tests.llm.beside import NOWHERE
 from tests.running import SOURCE, environment
@@ -32,6 +33,38 @@ class Versions(NamedTuple):
     """An environment with versions of its own."""
 
     python: Path
+
+    def notebooks(self, suites: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        """Some suites, with those of their tests that start kernels and kill them."""
+        options = ["-q", "-rs", "-p", "no:cacheprovider", "-n2", f"--timeout={LONGEST_S}"]
+        marked = ["-m", "not long and not exhaustive and not versions and not browser"]
+        # Of Python 3.13, about how IPython 7 reads times from its database.
+        quiet = ["-W", "ignore:Parsing dates:DeprecationWarning"]
+        # ipykernel 6.17 answers no cell whose error has no text, and runs nothing that waits.
+        mute = "test_an_error_without_a_text_fails_its_cell_and_no_later_one"
+        return subprocess.run(
+            [
+                self.python,
+                "-m",
+                "pytest",
+                *options,
+                *marked,
+                *quiet,
+                f"--deselect=tests/jupyter/test_cells.py::{mute}",
+                *suites,
+            ],
+            capture_output=True,
+            text=True,
+            cwd=SOURCE,
+            env=environment(),
+        )
+
+    def would_install(self, requirements: Sequence[str]) -> dict[str, str]:
+        """Distribution → version of all that pip would install for some requirements."""
+        pip = [self.python, "-m", "pip", "install", "--quiet", "--dry-run", "--report", "-"]
+        done = subprocess.run([*pip, *requirements], capture_output=True, text=True, check=True)
+        found = [one["metadata"] for one in json.loads(done.stdout)["install"]]
+        return {canonicalize_name(one["name"]): one["version"] for one in found}
 
     def paranoid(self) -> subprocess.CompletedProcess[str]:
         """The suites, run there in paranoid mode."""

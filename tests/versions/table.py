@@ -9,11 +9,11 @@ LOWEST = {
     "anywidget": "0.9.0",
     "blake3": "1.0.0",
     "cloudpickle": "3.1.0",
-    "dill": "0.4.0",
-    "duckdb": "1.4.0",
-    "ipykernel": "6.29.0",
-    "ipython": "8.20.0",
-    "ipywidgets": "8.1.0",
+    "dill": "0.3.8",
+    "duckdb": "1.3.0",
+    "ipykernel": "6.17.0",
+    "ipython": "7.34.0",
+    "ipywidgets": "7.7.0",
     "nbclient": "0.10.0",
     "nbformat": "5.10.0",
     "pyarrow": "18.0.0",
@@ -55,6 +55,41 @@ LOWEST = {
     "scipy": "1.13.0",
 }
 """Distribution → version. spaCy is none of them: none goes with such a pydantic."""
+
+COLAB = {
+    "anywidget": "0.9.21",
+    "cloudpickle": "3.1.2",
+    "dill": "0.3.8",
+    "duckdb": "1.3.2",
+    "ipykernel": "6.17.1",
+    "ipython": "7.34.0",
+    "ipywidgets": "7.7.1",
+    "nbclient": "0.10.4",
+    "numpy": "2.1.3",
+    "pandas": "2.2.3",
+    "pyarrow": "18.1.0",
+    "traitlets": "5.7.1",
+    "zstandard": "0.25.0",
+}
+"""What Colab pins or has, and Kaggle with it: googlecolab/backend-info, `pip-freeze.txt` of 2026-08-19."""
+
+COLAB_PYTHONS = ("3.13", "3.12", "3.11")
+
+NOTEBOOKS = (
+    *("tests/jupyter/test_magics.py", "tests/jupyter/test_completion.py"),
+    *("tests/jupyter/test_cells.py", "tests/jupyter/test_loading.py"),
+    *("tests/jupyter/test_widget.py", "tests/jupyter/test_going_back.py"),
+    *("tests/jupyter/test_rerunning.py", "tests/jupyter/notebook"),
+    *("tests/steps/test_blocks.py", "tests/steps/test_steps.py", "tests/steps/test_recovery.py"),
+    *("tests/steps/loops", "tests/steps/test_kill.py", "tests/llm/test_replay.py"),
+)
+"""Suites of what notebooks do: magics, steps, kills and resumes, recordings, the widget."""
+
+OWN = ("blake3", "pyfastcdc")
+"""What nbckpt needs and Colab has not."""
+
+NOTEBOOK_TOOLS = ("anthropic", "matplotlib", "openai", "rich", "scikit-learn", "sympy")
+"""What these suites use beside `TOOLS`."""
 
 NEWEST_PYTHONS = ("3.14", "3.13", "3.12")
 """The first of these that is installed here, and for which all of `NEWEST` is published."""

@@ -15,7 +15,19 @@ from packaging.version import Version
 
 from tests.running import SOURCE
 from tests.versions.environments import LONGEST_S, first_of
-from tests.versions.table import LOWEST, LOWEST_PYTHON, NEWEST, NEWEST_PYTHONS, TOOLS, UNTESTED
+from tests.versions.table import (
+    COLAB,
+    COLAB_PYTHONS,
+    LOWEST,
+    LOWEST_PYTHON,
+    NEWEST,
+    NEWEST_PYTHONS,
+    NOTEBOOK_TOOLS,
+    NOTEBOOKS,
+    OWN,
+    TOOLS,
+    UNTESTED,
+)
 
 MANY = 1000
 """Tests of the suites that pass in any environment; a hundred more may need newer packages."""
@@ -48,6 +60,28 @@ def test_the_newest_versions_keep_all_values_and_fall_into_no_trap(folder: Path)
     done = environment.paranoid()
 
     assert _needs_of_skipped(done) <= UNTESTED
+
+
+@pytest.mark.versions
+@pytest.mark.timeout(2 * LONGEST_S)
+def test_notebooks_on_the_stack_of_colab(folder: Path) -> None:
+    pins = [f"{name}=={version}" for name, version in COLAB.items()]
+    stack = first_of(folder, COLAB_PYTHONS, [*pins, *NOTEBOOK_TOOLS, *TOOLS, *OWN])
+
+    done = stack.notebooks(NOTEBOOKS)
+
+    assert done.returncode == 0, f"{done.stdout[-12_000:]}\n{done.stderr[-3000:]}"
+
+
+@pytest.mark.versions
+def test_it_is_installed_there_without_changing_what_is_there(folder: Path) -> None:
+    pins = [f"{name}=={version}" for name, version in COLAB.items()]
+    stack = first_of(folder, COLAB_PYTHONS, [*pins, "rich", "setuptools"])
+
+    more = stack.would_install(_project()["dependencies"])
+
+    assert more.keys().isdisjoint(map(canonicalize_name, COLAB))
+    assert more.keys() >= {"blake3", "pyfastcdc"}
 
 
 def _needs_of_skipped(done: subprocess.CompletedProcess[str]) -> set[str]:
