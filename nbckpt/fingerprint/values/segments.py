@@ -186,41 +186,39 @@ def _found(root: Any, before: Segments | None) -> Segments:
         n_objects += segment.n_objects
         if n_objects > plain.MANY_ITEMS or segment.longest >= LONG_TEXT:
             return Segments(kind, segments, is_whole=False)
-    is_known = before is not None and before.is_whole
-    if before is not None and is_known and not fresh and len(segments) == len(known):
-        return before
-    found = Segments(kind, segments, is_whole=True)
-    if not is_known:
+    if before is None or not before.is_whole:
         fresh = [*range(len(segments))]
-    found.is_whole = _are_once([root], found, () if kind is None else instances, fresh)
-    return found
+    elif not fresh and len(segments) == len(known):
+        return before
+    is_once = _is_once(root, segments, () if kind is None else instances, fresh)
+    return Segments(kind, segments, is_whole=is_once)
 
 
-def _are_once(
-    roots: list[object], found: Segments, instances: Sequence[object], fresh: list[int]
+def _is_once(
+    root: object, segments: Sequence[Segment], instances: Sequence[object], fresh: Sequence[int]
 ) -> bool:
-    """True if no container or instance is there twice.
+    """True if each container and instance is there once.
 
     Parameters
     ----------
     fresh
-        Numbers of the segments that may hold some that are; in the others all are different.
+        Numbers of the segments that may hold one twice, or one of another segment.
     """
-    roots += _met_in(found, instances, fresh)
-    if not plain.are_different(roots):
+    met = [root, *_met_in(segments, instances, fresh)]
+    if not plain.are_different(met):
         return False
-    others = sorted({*range(len(found.segments))}.difference(fresh))
-    if not fresh or not others:
+    if len(fresh) in (0, len(segments)):
         return True
-    met = map(address_of, _met_in(found, instances, others))
-    return {*map(address_of, roots)}.isdisjoint(met)
+    others = sorted({*range(len(segments))}.difference(fresh))
+    known = map(address_of, _met_in(segments, instances, others))
+    return {*map(address_of, met)}.isdisjoint(known)
 
 
 def _met_in(
-    found: Segments, instances: Sequence[object], numbers: Sequence[int]
+    segments: Sequence[Segment], instances: Sequence[object], numbers: Sequence[int]
 ) -> Iterator[object]:
     """Containers and instances of some segments."""
-    inside = (found.segments[number].containers() for number in numbers)
+    inside = (segments[number].containers() for number in numbers)
     starts = (number * SEGMENT_ITEMS for number in numbers)
     own = (instances[start : start + SEGMENT_ITEMS] for start in starts)
     return chain(chain.from_iterable(chain.from_iterable(inside)), chain.from_iterable(own))
