@@ -74,10 +74,10 @@ class ThroughItems:
             return loops.Untracked(iterable)
         step = self.running("track")
         if step is None:
-            return loops.Called(current_session.session(), iterable, total, key)
+            return loops.tracked_alone(current_session.session(), iterable, total, key)
         if not step.loops.is_plain:
             loops.require_top_level(step.request.name, loops.caller(), step.session.namespace)
-        return loops.Tracked(step, iterable, total, key)
+        return loops.tracked(step, iterable, total, key)
 
     @overload
     def map(  # type: ignore[overload-overlap]  # the first that fits counts

@@ -6,6 +6,14 @@ is finished, and `unfinished_loops` finds and keeps the checkpoint from which lo
 """
 
 from nbckpt.steps.loops.loop_form import caller, require_plain, require_top_level
-from nbckpt.steps.loops.tracking import Called, Tracked, Untracked
+from nbckpt.steps.loops.tracking import Tracked, Untracked, tracked, tracked_alone
 
-__all__ = ["Called", "Tracked", "Untracked", "caller", "require_plain", "require_top_level"]
+__all__ = [
+    "Tracked",
+    "Untracked",
+    "caller",
+    "require_plain",
+    "require_top_level",
+    "tracked",
+    "tracked_alone",
+]

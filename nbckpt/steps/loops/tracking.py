@@ -11,6 +11,7 @@ from collections.abc import (
     Iterator,
     Sized,
 )
+from functools import partial
 from typing import Generic, TypeVar
 
 from nbckpt.errors import UsageError
@@ -23,7 +24,7 @@ from nbckpt.steps.loops.loop_form import loop_name
 Item = TypeVar("Item")
 
 
-def _items(
+def _items_of(
     iterable: Iterable[Item] | AsyncIterable[Item],
     total: int | None,
     key: Callable[[Item], object] | None,
@@ -45,15 +46,13 @@ class Tracked(Generic[Item]):
 
     def __init__(
         self,
-        step: Execution,
         iterable: Iterable[Item] | AsyncIterable[Item],
-        total: int | None,
-        key: Callable[[Item], object] | None,
+        name: str,
+        begun: Callable[[], Loop],
     ) -> None:
         self._iterable = iterable
-        self._name = step.request.name
-        items, loops = _items(iterable, total, key), step.loops
-        self._begun: Callable[[], Loop] = lambda: begun_loop(step, loops, items)
+        self._name = name
+        self._begun = begun
 
     def __iter__(self) -> Iterator[Item]:
         name, iterable = self._name, self._iterable
@@ -77,20 +76,26 @@ class Tracked(Generic[Item]):
         return _Awaited(ask, self._begun())
 
 
-class Called(Tracked[Item]):
-    """All items of a loop that is in no step: of what its body does, calls are kept."""
+def tracked(
+    step: Execution,
+    iterable: Iterable[Item] | AsyncIterable[Item],
+    total: int | None,
+    key: Callable[[Item], object] | None,
+) -> Tracked[Item]:
+    """The items of a step's loop that are not finished yet."""
+    items = _items_of(iterable, total, key)
+    return Tracked(iterable, step.request.name, partial(begun_loop, step, step.loops, items))
 
-    def __init__(
-        self,
-        session: Session,
-        iterable: Iterable[Item] | AsyncIterable[Item],
-        total: int | None,
-        key: Callable[[Item], object] | None,
-    ) -> None:
-        self._iterable = iterable
-        self._name = loop_name(session.workspace.running)
-        items = _items(iterable, total, key)
-        self._begun = lambda: PlainLoop(session, items, self._name)
+
+def tracked_alone(
+    session: Session,
+    iterable: Iterable[Item] | AsyncIterable[Item],
+    total: int | None,
+    key: Callable[[Item], object] | None,
+) -> Tracked[Item]:
+    """All items of a loop that is in no step: of what its body does, calls are kept."""
+    name, items = loop_name(session.workspace.running), _items_of(iterable, total, key)
+    return Tracked(iterable, name, partial(PlainLoop, session, items, name))
 
 
 class Untracked(Tracked[Item]):
