@@ -6,7 +6,7 @@ import type { LabIcon } from '@jupyterlab/ui-components';
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import type { NotebookPanel } from '@jupyterlab/notebook';
 import type { CommandRegistry } from '@lumino/commands';
-import type { IRow, IWritten } from '../records';
+import type { IRow } from '../records';
 import { compareBranches } from './comparebranches';
 import { branchesIcon, keepIcon } from './icons';
 import type { ILinked, Links } from './kernellinks';
@@ -14,6 +14,7 @@ import type { Marks } from './marks';
 import type { Offers } from './offers';
 import type { CheckpointsPanel } from './panel';
 import { Scrubber } from './scrubber';
+import { tell, withdraw } from './told';
 import type { IPageVerbs } from './verbs';
 
 /** Their names; menus, shortcuts and toolbar (`schema/plugin.json`) speak of the same. */
@@ -34,10 +35,6 @@ export const CommandIDs = {
 
 /** The strips that are open. */
 const scrubbers = new WeakMap<NotebookPanel, Scrubber>();
-/** How long a word on what was done is shown. */
-const TOLD_MS = 5000;
-/** Notification that says what came of the last command. */
-let told: string | null = null;
 
 /** What the commands call. */
 export interface ICommandParts {
@@ -84,7 +81,7 @@ export function addCommands(parts: ICommandParts): void {
         }
       },
       execute: async () => {
-        withdrawWhatWasTold();
+        withdraw();
         try {
           await execute();
         } catch (error) {
@@ -337,24 +334,4 @@ function required<T>(value: T | null, trans: TranslationBundle): T {
     throw new Error(trans.__('open a notebook, and select a cell that has a checkpoint'));
   }
   return value;
-}
-
-/** Say what the kernel says; nothing where the user cancelled. */
-function tell({ text, error }: IWritten): void {
-  if (error !== null) {
-    Notification.error(error, { autoClose: false });
-  } else if (text !== '') {
-    told = Notification.success(text, { autoClose: TOLD_MS });
-  }
-}
-
-/**
- * Take back what is still said of the command before: it lies over the strip's buttons, and stays
- * for as long as the mouse rests on it.
- */
-function withdrawWhatWasTold(): void {
-  if (told !== null) {
-    Notification.dismiss(told);
-    told = null;
-  }
 }
