@@ -25,6 +25,7 @@ from hypothesis import HealthCheck, settings
 from nbckpt.model import Checkpoint
 from nbckpt.session.session import Session
 from nbckpt.storage.store import Store
+from nbckpt.testing import Provider
 
 # The summary is the last word: of what is still open when the interpreter ends nothing is said.
 atexit.register(lambda: setattr(sys, "unraisablehook", lambda _: None))
@@ -154,6 +155,15 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         home = tmp_path_factory.mktemp("home")
         patch.setenv("NBCKPT_HOME", str(home))
         yield home
+
+
+@pytest.fixture
+def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
+    """A provider of models that the SDKs' own environment variables name."""
+    with Provider() as provider:
+        for name, value in provider.environment().items():
+            monkeypatch.setenv(name, value)
+        yield provider
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -11,18 +11,8 @@ import pytest
 from nbckpt.session.session import Session
 from nbckpt.steps import current_session
 from nbckpt.storage.store import Store
-from nbckpt.testing import Provider
 
 collect_ignore = [] if find_spec("litellm") else ["litellm_cases.py"]
-
-
-@pytest.fixture
-def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
-    """A provider that the SDKs' own environment variables name."""
-    with Provider() as provider:
-        for name, value in provider.environment().items():
-            monkeypatch.setenv(name, value)
-        yield provider
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import json
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -85,16 +84,8 @@ WAYS = ["tasks", "threads", "pool"]
 CALLS = 9
 
 
-@pytest.fixture
-def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
-    with Provider() as provider:
-        for name, value in provider.environment().items():
-            monkeypatch.setenv(name, value)
-        yield provider
-
-
 def made_by(folder: Path, how: str, seed: int, agents: int) -> Any:
-    """What the agents were told, in a new session."""
+    """The answers that the agents got, in a new session."""
     store = Store.open(folder)
     session = current_session.begin(Session(store, {"__name__": "__main__"}, notebook="test"))
     try:

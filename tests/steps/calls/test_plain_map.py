@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,14 +20,6 @@ def square(n):
     if n == {bad}: raise ValueError(n)
     return [n * n]
 """
-
-
-@pytest.fixture
-def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
-    with Provider() as provider:
-        for name, value in provider.environment().items():
-            monkeypatch.setenv(name, value)
-        yield provider
 
 
 @pytest.mark.parametrize("workers", [1, 3])

@@ -35,14 +35,6 @@ docs = [f"document {n}" for n in range(12)]
 """
 
 
-@pytest.fixture
-def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
-    with Provider() as provider:
-        for name, value in provider.environment().items():
-            monkeypatch.setenv(name, value)
-        yield provider
-
-
 class Script:
     """A session without a shell: what runs in it is one script."""
 
