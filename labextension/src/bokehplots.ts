@@ -32,7 +32,7 @@ const LOWEST_PX = 220;
 const DOCUMENTS = /^\s*const docs_json = (\{.*\});$/m;
 const ITEMS = /^\s*const render_items = (\[.*\]);$/m;
 
-/** What stands in descriptions beside models, and holds data alone. */
+/** Kinds that stand in descriptions beside models, and hold data alone. */
 const DATA: ReadonlySet<unknown> = new Set(
   'array bytes date expr field map ndarray number object set slice typed_array value'.split(' ')
 );
@@ -134,7 +134,7 @@ export function withoutIds({ root }: IBokehPlot): string {
   });
 }
 
-/** What draws plots of this version in this page; null where no cell has loaded it. */
+/** The BokehJS of this version in this page; null where no cell has loaded it. */
 export function bokehOf(page: object, { version }: IBokehPlot): IBokeh | null {
   const { Bokeh: found } = page as { Bokeh?: IBokeh };
   const minor = (text: string): string => text.split('.').slice(0, 2).join('.');

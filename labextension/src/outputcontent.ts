@@ -1,4 +1,4 @@
-/** Which outputs show something, and what tells the content of one from another's. Pure. */
+/** Outputs that show something, and their content as one is told from another. Pure. */
 
 import { bokehPlot, withoutIds } from './bokehplots';
 import type { Output } from './records';
@@ -16,7 +16,7 @@ export function visible(outputs: readonly Output[]): Output[] {
   );
 }
 
-/** What an output shows, without names that are made up each time; null where it has no data. */
+/** The content of an output, without names that are made up each time; null where it has no data. */
 export function contentOf(output: Output | undefined): string | null {
   const data = output?.data;
   if (!isRecord(data)) {

@@ -116,14 +116,14 @@ function unscripted(data: Data): Data {
   return isOnlyOne || isSeen(bodyOf(html)) ? data : others;
 }
 
-/** Whether nothing of an output is there before a script of it has run. */
+/** True if nothing of an output is there before a script of it has run. */
 function needsScript(data: Data): boolean {
   const body = bodyOf(data['text/html']);
   const hasScript = 'application/javascript' in data || body.querySelector('script') !== null;
   return hasScript && !isSeen(body);
 }
 
-/** What an HTML text makes in a page; nothing of it runs or is fetched. */
+/** The elements of an HTML text; nothing of it runs or is fetched. */
 function bodyOf(html: unknown): HTMLElement {
   return new DOMParser().parseFromString(textOf(html), 'text/html').body;
 }

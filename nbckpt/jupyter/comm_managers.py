@@ -11,7 +11,7 @@ from typing import Any
 
 
 def comm_manager() -> Any:
-    """Who knows the comms of the kernel."""
+    """The manager of the kernel's comms."""
     old = _of_old_kernel()
     if old is not None:
         return old

@@ -160,7 +160,7 @@ class Completion:
 def _place_and_matcher(
     completer: Any, completions: Callable[[str], tuple[str, list[str]]]
 ) -> tuple[list[Any], Any]:
-    """Where a completer has who it asks, and what it is to ask for what fits at the cursor."""
+    """The list of functions that a completer asks, and one for it that tells what fits."""
     try:
         from IPython.core.completer import SimpleCompletion, context_matcher
     except ImportError:  # before IPython 8.6
@@ -184,7 +184,7 @@ def _place_and_matcher(
 def _matcher_of_lines(
     completer: Any, completions: Callable[[str], tuple[str, list[str]]]
 ) -> Callable[[str], list[str]]:
-    """What is asked for all that may stand for the last word of a line, which it splits itself."""
+    """A function that tells what may stand for a line's last word, as the completer splits it."""
 
     def match(_: str) -> list[str]:
         line = completer.text_until_cursor

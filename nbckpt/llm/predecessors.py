@@ -73,7 +73,7 @@ class AskedCall:
         self.has_failed = True
 
     def before(self, askers: Askers, request: Digest) -> str:
-        """What a call follows that comes after this one in the same task or thread."""
+        """The call that one follows which comes after this one in the same task or thread."""
         if self.askers() is not askers:
             return ""
         if self.work is not None and _work() != self.work:  # the thread does another's work
@@ -200,7 +200,7 @@ def _reference(asker: object) -> object:
 
 
 def _work() -> Any:
-    """What a thread of a pool was given to do; None in other threads, and in tasks."""
+    """The work that a thread of a pool was given; None in other threads, and in tasks."""
     if running_task() is not None or is_of_child():
         return None
     frame: Any = sys._getframe(1)  # noqa: SLF001  # nothing else tells

@@ -132,7 +132,7 @@ class Index:
 
 
 def _function_of(step: str) -> str:
-    """What stands before the arguments, of a call of a function: each call is a step of its own."""
+    """The name before the arguments, of a call of a function: each call is a step of its own."""
     name, bracket, _ = step.partition("(")
     return name + bracket
 

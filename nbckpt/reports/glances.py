@@ -92,7 +92,7 @@ def glance_of(outputs: Iterable[Mapping[str, Any]]) -> Glance | None:
 
 
 def _plot_line(data: Mapping[str, Any]) -> str:
-    """What names a plot that has no text of its own, or only one on how to show it."""
+    """A name for a plot that has no text of its own, or only one on how to show it."""
     for media_type, value in data.items():
         if media_type.startswith("application/vnd.bokehjs_exec."):
             return "Bokeh plot"

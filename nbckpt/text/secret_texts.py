@@ -65,12 +65,12 @@ _IN_NAMES = (
     *(b"passw", b"passphrase", b"secret", b"credential"),
     *(b"pwd", b"dsn", b"apikey", b"authorization"),
 )
-"""What stands in names of secrets."""
+"""Parts of names of secrets."""
 _OF_WHAT = (
     *(b"api", b"access", b"private", b"auth", b"bearer", b"client"),
     *(b"refresh", b"session", b"account", b"signing", b"encryption"),
 )
-"""What stands before `key` and `token` there."""
+"""Parts that stand before `key` and `token` there."""
 _WITH_DASH = tuple(word + dash for word in _OF_WHAT for dash in (b"_", b"-"))
 _SCHEME = re.compile(r"(?:Bearer|Basic|Token) (?=\S+\Z)", re.IGNORECASE)
 _OF_ENVIRONMENT = re.compile(

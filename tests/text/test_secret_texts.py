@@ -1,4 +1,4 @@
-"""What may name a secret is found as a plain pattern finds it."""
+"""Names of secrets are found as a plain pattern finds them."""
 
 from __future__ import annotations
 

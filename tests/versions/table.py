@@ -71,7 +71,7 @@ COLAB = {
     "traitlets": "5.7.1",
     "zstandard": "0.25.0",
 }
-"""What Colab pins or has, and Kaggle with it: googlecolab/backend-info, `pip-freeze.txt` of 2026-08-19."""
+"""Versions on Colab, and on Kaggle with it: googlecolab/backend-info, `pip-freeze.txt`, 2026-08-19."""
 
 COLAB_PYTHONS = ("3.13", "3.12", "3.11")
 
@@ -86,10 +86,10 @@ NOTEBOOKS = (
 """Suites of what notebooks do: magics, steps, kills and resumes, recordings, the widget."""
 
 OWN = ("blake3", "pyfastcdc")
-"""What nbckpt needs and Colab has not."""
+"""Requirements of nbckpt that Colab has not."""
 
 NOTEBOOK_TOOLS = ("anthropic", "matplotlib", "openai", "rich", "scikit-learn", "sympy")
-"""What these suites use beside `TOOLS`."""
+"""Packages that these suites use beside `TOOLS`."""
 
 NEWEST_PYTHONS = ("3.14", "3.13", "3.12")
 """The first of these that is installed here, and for which all of `NEWEST` is published."""

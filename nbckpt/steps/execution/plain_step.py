@@ -20,7 +20,7 @@ _NO_CODE = ast.Module(body=[], type_ignores=[])
 
 
 class _Begun:
-    """What the steps of one name have begun in one run of a cell; several may be in work."""
+    """Calls that the steps of one name have begun in one run of a cell; several may be in work."""
 
     def __init__(self) -> None:
         self.calls = EqualCalls()
